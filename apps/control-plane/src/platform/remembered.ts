@@ -1,4 +1,4 @@
-/** `compute` with its answers kept. Beyond `keptMax` all are forgotten: a hostile writer of texts must not fill the memory. */
+/** Caches the answers of `compute`. Beyond `keptMax` entries the cache is emptied, so that a hostile writer of texts cannot fill the memory. */
 export function remembered<Answer>(
   compute: (text: string) => Answer,
   keptMax: number,

@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { safeIntegerColumn } from '../../platform/database/columns.ts';
 
-/** Read side of the append-only log; only ActivityService writes it. */
+/** Maps the append-only log for reading. Only ActivityService writes it. */
 @Entity('activity_log')
 export class ActivityLogEntry {
   @PrimaryColumn({ type: 'bigint', transformer: safeIntegerColumn }) id!: number;

@@ -45,7 +45,7 @@ export const activityLogResponseSchema = z
   .meta({ id: 'ActivityEntry' });
 export type ActivityLogResponse = z.output<typeof activityLogResponseSchema>;
 
-/** Something that an access token did. */
+/** An act of an access token. */
 export type TokenAct = Pick<ActivityLogEntry, 'id' | 'at' | 'targetKind' | 'targetId'>;
 
 @Injectable()
@@ -55,7 +55,7 @@ export class ActivityLogsService {
     private readonly dataSource: DataSource,
   ) {}
 
-  /** Returns the entries of these actions that an access token made, newest first: at most `limit` below the id `before`. */
+  /** Returns the entries of these actions that an access token made, newest first: at most `limit` entries below the id `before`. */
   async doneBy(
     tokenId: number,
     { actions, before, limit }: { actions: readonly string[]; before?: number; limit: number },
@@ -72,7 +72,7 @@ export class ActivityLogsService {
     });
   }
 
-  /** Newest first. `from` is included, `to` is not. */
+  /** Lists entries, newest first. `from` is inclusive, `to` is exclusive. */
   async list(query: ActivityLogsQuery): Promise<CursorPage<ActivityLogResponse>> {
     const builder = this.entries
       .createQueryBuilder('entry')

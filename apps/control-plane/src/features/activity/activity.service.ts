@@ -9,7 +9,7 @@ import { beforeCommit } from '../../platform/database/transactions.ts';
 import { canonicalJson } from '../../platform/idempotency/canonical-json.ts';
 import { maskSecrets } from './mask-secrets.ts';
 
-/** The person who did it: a `Caller` fits. */
+/** The person or program that acted; a `Caller` has this shape. */
 export interface Actor {
   userId: number | null;
   username: string | null;
@@ -18,25 +18,25 @@ export interface Actor {
   credential?: Credential;
 }
 
-/** Work without a request: workers, the command line, the first start. */
+/** The actor of work without a request: workers, the command line, the first start. */
 export const SYSTEM: Actor = { userId: null, username: 'system', address: null, requestId: null };
 
 export interface Activity {
-  /** `<target kind>.<verb>`, e.g. `user.freeze`. */
+  /** The action as `<target kind>.<verb>`, for example `user.freeze`. */
   action: string;
   target: { kind: string; id: number | string | null };
-  /** The change, before and after; secrets are masked here. */
+  /** The values before and after the change. The service masks secrets in them. */
   before?: object | undefined;
   after?: object | undefined;
 }
 
 export interface ChainVerdict {
   entries: number;
-  /** Id of the first entry whose hash does not follow from its content and its predecessor. */
+  /** The id of the first entry whose hash does not follow from its content and its predecessor; null when the chain is intact. */
   brokenAt: number | null;
 }
 
-/** An entry that excuses others: its `after.entries` has id and hash of each entry that was emptied of the person it names. */
+/** The action of an entry that excuses others: its `after.entries` holds the id and hash of each entry that was emptied of the person it names. */
 export const ERASURE = 'user.erase';
 
 const GENESIS = '0'.repeat(64);
@@ -60,21 +60,21 @@ const chainedRow = z.object({
 });
 type Link = Omit<z.infer<typeof chainedRow>, 'id' | 'hash'>;
 const excuseRow = z.object({ by: z.coerce.number(), id: z.coerce.number(), hash: z.string() });
-/** The emptied entries by id: their hash, and the latest entry that excuses them. */
+/** Maps the id of each emptied entry to its hash and the latest entry that excuses it. */
 type Excuses = ReadonlyMap<number, { by: number; hash: string }>;
 
 @Injectable()
 export class ActivityService {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Appends to the log as the last step of `tx`: a change and its record commit together or not at all. */
+  /** Appends an entry as the last step of `tx`, so that a change and its record commit together. */
   record(tx: EntityManager, actor: Actor, activity: Activity): void {
     beforeCommit(tx, () => this.append(tx, actor, activity));
   }
 
   /**
-   * Recomputes the whole chain. A changed, missing or inserted entry breaks it from there on. An entry that an erasure has emptied keeps its hash, and
-   * is excused only by a later entry of the chain that names both.
+   * Recomputes the whole chain. A changed, missing or inserted entry breaks it from that place on. An entry that an erasure emptied keeps its hash,
+   * and only a later entry of the chain that names both excuses it.
    */
   async verify(): Promise<ChainVerdict> {
     const excuses = await this.readExcuses();
@@ -110,7 +110,7 @@ export class ActivityService {
   }
 
   private async append(tx: EntityManager, actor: Actor, activity: Activity): Promise<void> {
-    // One writer at a time: each entry names its predecessor.
+    // One writer appends at a time, because each entry names its predecessor.
     await lockUntilEnd(tx, [ADVISORY_LOCKS.activityChain]);
     const last: { hash: string }[] = await tx.query(
       'SELECT hash FROM activity_log ORDER BY id DESC LIMIT 1',
@@ -151,7 +151,7 @@ export class ActivityService {
   }
 }
 
-/** The excuse itself is proven when the walk comes to it. */
+/** The walk verifies the excusing entry itself when it reaches it. */
 function isExcused(row: z.infer<typeof chainedRow>, excuses: Excuses): boolean {
   const excuse = excuses.get(row.id);
   const isEmpty = [row.actor_name, row.address, row.before, row.after].every(
@@ -187,13 +187,13 @@ function hashOf(link: Link): string {
     after ?? null,
     address,
     request_id,
-    // Entries of before access tokens were kept have none.
+    // Older entries have no token id.
     ...(token_id === null ? [] : [token_id]),
   ];
   return createHash('sha256').update(canonicalJson(content)).digest('hex');
 }
 
-/** Returns the entry as PostgreSQL will give it back, so that the hash of the stored entry is the hash computed here. */
+/** Returns the value as PostgreSQL returns it later, so that the hash computed here equals that of the stored entry. */
 function asStored(value: object | undefined): unknown {
   return value === undefined ? null : JSON.parse(canonicalJson(maskSecrets(value)));
 }

@@ -1,6 +1,6 @@
 const MASK = '[masked]';
 
-/** Exact names: `token` is a secret, `tokens` is a balance. */
+/** Names match exactly: `token` is a secret, `tokens` is a balance. */
 const SECRET_NAMES = new Set(
   [
     'password',
@@ -23,7 +23,7 @@ const SECRET_NAMES = new Set(
   ]),
 );
 
-/** Copies a value with every secret replaced; of `headers` only the names stay, any of them may carry one. */
+/** Copies a value and masks every secret in it. All values of `headers` are masked, because any header may carry a secret. */
 export function maskSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(maskSecrets);
   if (value === null || typeof value !== 'object' || value instanceof Date) return value;

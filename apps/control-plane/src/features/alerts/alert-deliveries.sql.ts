@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { z } from 'zod';
 
 const BATCH = 10;
-/** 5 s, 10 s, 20 s ... at most an hour between two attempts: about a day in all. */
+/** The pauses are 5 s, 10 s, 20 s and so on, at most one hour; the attempts last about a day. */
 const FIRST_PAUSE_SECONDS = 5;
 const PAUSE_SECONDS_MAX = 3_600;
 
@@ -15,7 +15,10 @@ const deliveryRow = z
   .transform(({ alert_id: alertId, ...row }) => ({ alertId, ...row }));
 export type Delivery = z.output<typeof deliveryRow>;
 
-/** Taking a delivery already sets the time of its next attempt, so a killed replica loses none and two replicas rarely send the same. */
+/**
+ * Claims deliveries that are due. The claim already sets the time of the next attempt, so a killed replica loses none, and two replicas rarely send
+ * the same one.
+ */
 export async function claimDeliveries(dataSource: DataSource): Promise<Delivery[]> {
   const [rows]: [unknown[], number] = await dataSource.query(
     `UPDATE alert_deliveries SET attempts = attempts + 1, due_at = now() + least(${PAUSE_SECONDS_MAX}, ${FIRST_PAUSE_SECONDS} * 2 ^ least(attempts, 20)) * interval '1 second'

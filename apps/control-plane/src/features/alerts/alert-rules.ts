@@ -1,4 +1,4 @@
-/** The rules that alert an operator, with their severity. The feature that watches a condition raises and resolves its alert. */
+/** Lists the alert rules with their severity. The feature that watches a condition raises and resolves its alert. */
 export const ALERT_RULES = {
   node_offline: 'warning',
   node_refuses_snapshot: 'critical',
@@ -29,7 +29,7 @@ export const ALERT_RULES = {
   model_not_priced: 'warning',
 } as const satisfies Record<string, AlertSeverity>;
 
-/** The sentences of the rules that have several: `detail.kind` of an alert names its own. */
+/** Lists the message kinds of rules that have several messages; `detail.kind` of an alert names its kind. */
 export const ALERT_KINDS = {
   node_clock: ['ahead', 'behind'],
   settlement_backlog: ['node', 'outbox', 'queue'],
@@ -58,17 +58,17 @@ type KindOf<Rule extends AlertRule> = Rule extends keyof typeof ALERT_KINDS
   : { kind?: never };
 
 /**
- * The figures and names of an alert's message, from which the console says it in the reader's language; `kind` where the rule has several
- * sentences.
+ * Holds the figures and names of an alert's message, from which the console renders it in the reader's language; `kind` is present where the rule has
+ * several messages.
  */
 export type AlertDetail<Rule extends AlertRule = AlertRule> = Readonly<Record<string, unknown>> &
   KindOf<Rule>;
 
 export interface AlertToRaise<Rule extends AlertRule = AlertRule> {
   rule: Rule;
-  /** The subject, `<kind>:<id>`, e.g. `subscription:17`; one open alert per (rule, subject). */
+  /** The subject as `<kind>:<id>`, for example `subscription:17`. At most one alert is open per rule and subject. */
   subject: string;
-  /** A sentence for a person, without secrets. */
+  /** A sentence for people. It contains no secrets. */
   message: string;
   detail?: AlertDetail<Rule>;
 }

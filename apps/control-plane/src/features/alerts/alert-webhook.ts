@@ -12,8 +12,8 @@ const LOOK_MS = 1_000;
 const ATTEMPTS_MAX = 32;
 
 /**
- * Notifies the operator's own systems of alerts as they are raised and resolved: at least once, in JSON,
- * signed `x-tollgate-signature: t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">`. Any 2xx ends a delivery.
+ * Notifies the operator's systems when an alert is raised or resolved: at least once, in JSON, signed by `x-tollgate-signature: t=<unix
+ * seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">`. Any 2xx status ends a delivery.
  */
 @Injectable()
 export class AlertWebhook extends BackgroundService {
@@ -52,7 +52,7 @@ export class AlertWebhook extends BackgroundService {
     await forgetDelivery(this.dataSource, { alertId, event });
   }
 
-  /** Returns the reason why the delivery was not accepted, or undefined. */
+  /** Returns why the delivery was not accepted, or undefined when it was. */
   private async send(alertId: number, event: Delivery['event']): Promise<string | undefined> {
     const { ALERT_WEBHOOK_URL: url, ALERT_WEBHOOK_SECRET: secret } = this.config;
     const alert = await this.alerts.find(alertId);

@@ -16,11 +16,11 @@ const openRow = z.object({ subject: z.string(), unseen_ms: z.coerce.number() });
 
 export interface OpenAlert {
   subject: string;
-  /** Since its reason was last seen. */
+  /** The time in ms since the condition was last seen. */
   unseenMs: number;
 }
 
-/** Opens and closes alerts, and counts them; `ListedAlertsService` shows them. */
+/** Raises, resolves and counts alerts; `ListedAlertsService` lists them. */
 @Injectable()
 export class AlertsService {
   private readonly isDelivered: boolean;
@@ -33,14 +33,14 @@ export class AlertsService {
   }
 
   /**
-   * Opens an alert, or refreshes the open one of the same rule and subject: saying it twice is harmless.
-   * Outside a transaction pass `dataSource.manager`.
+   * Raises an alert, or refreshes the open one of the same rule and subject, so that repeated calls are harmless. Outside a transaction pass
+   * `dataSource.manager`.
    */
   async raise<Rule extends AlertRule>(
     tx: EntityManager,
     { rule, subject, message, detail }: AlertToRaise<Rule>,
   ): Promise<void> {
-    // xmax is 0 for a row this very statement inserted: only a new alert is sent out.
+    // xmax is 0 for a row that this statement inserted: only a new alert is sent out.
     await tx.query(
       `WITH raised AS (
          INSERT INTO alerts (rule, severity, subject, message, detail) VALUES ($1, $2, $3, $4, $5)
@@ -51,7 +51,7 @@ export class AlertsService {
     );
   }
 
-  /** Closes the open alert of this rule and subject, if there is one. */
+  /** Resolves the open alert of this rule and subject, if there is one. */
   async resolve(
     tx: EntityManager,
     { rule, subject }: { rule: AlertRule; subject: string },
@@ -63,7 +63,7 @@ export class AlertsService {
     );
   }
 
-  /** The open alerts of this rule. */
+  /** Returns the open alerts of this rule. */
   async openOf(tx: EntityManager, rule: AlertRule): Promise<OpenAlert[]> {
     const rows: unknown[] = await tx.query(
       `SELECT subject, extract(epoch FROM now() - last_seen_at) * 1000 AS unseen_ms FROM alerts WHERE rule = $1 AND resolved_at IS NULL ORDER BY subject`,
@@ -74,13 +74,13 @@ export class AlertsService {
       .map(({ subject, unseen_ms: unseenMs }) => ({ subject, unseenMs }));
   }
 
-  /** Asked every few seconds by each replica: see `repeatedLook`. */
+  /** Returns whether an alert of this rule is open. Each replica asks every few seconds, see `repeatedLook`. */
   async hasOpen(rule: AlertRule): Promise<boolean> {
     const rows = await repeatedLook(this.dataSource, HAS_OPEN, [rule]);
     return rows.length > 0;
   }
 
-  /** Returns the alerts of each rule that has any: open ones, and those that are open or closed within the last 15 minutes. */
+  /** Counts alerts by rule: those that are open, and those that were open within the last 15 minutes. */
   async countByRule(): Promise<z.output<typeof countRow>[]> {
     const rows: unknown[] = await this.dataSource.query(
       `SELECT rule, count(*) FILTER (WHERE resolved_at IS NULL) AS open, count(*) AS recent FROM alerts

@@ -7,16 +7,16 @@ import type { AlertSeverity } from './alert-rules.ts';
 import { Alert } from './alert.entity.ts';
 import type { AlertList, AlertResponse } from './alerts.dto.ts';
 
-/** The most alerts the dashboard lists; it must stay fast when many alerts are open. */
+/** The dashboard counts at most this many open alerts, so that it stays fast. */
 const OPEN_COUNTED_MAX = 1_000;
 const NEWEST = 5;
 
-/** Alerts as administrators see them. */
+/** Lists alerts for administrators. */
 @Injectable()
 export class ListedAlertsService {
   constructor(@InjectRepository(Alert) private readonly alerts: Repository<Alert>) {}
 
-  /** The number of open alerts by severity, and the newest of them. */
+  /** Returns the number of open alerts by severity, and the newest open ones. */
   async open(): Promise<{
     open: number;
     critical: number;
@@ -40,7 +40,7 @@ export class ListedAlertsService {
     };
   }
 
-  /** Undefined for an alert that is not there. */
+  /** Returns undefined when there is no such alert. */
   async find(id: number): Promise<AlertResponse | undefined> {
     const row = await this.alerts.findOneBy({ id });
     return row ? (await this.named([row]))[0] : undefined;

@@ -3,14 +3,14 @@ import { z } from 'zod';
 import type { AlertDetail, AlertRule } from './alert-rules.ts';
 import type { AlertsService } from './alerts.service.ts';
 
-/** New alerts a look; the next look brings the rest. */
+/** One check raises at most this many new alerts; the next check raises the rest. */
 const RAISED_MAX = 500;
 
 const subjectRow = z.object({ subject: z.string() });
 
 /**
- * Raises a rule for each `subject` that a statement finds, and resolves it for all others. The state decides, not events: replicas that look at
- * the same time raise one alert. `say` reads a row that the statement found.
+ * Raises a rule for each `subject` that a statement finds and resolves it for all others. The state decides and not events, so replicas that check at
+ * the same time raise one alert. `say` turns a found row into the message.
  */
 export async function keepStateAlerts(
   tx: EntityManager,

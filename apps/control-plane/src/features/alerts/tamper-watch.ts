@@ -4,12 +4,12 @@ import { Watch } from '../../platform/background/watch.ts';
 import { AlertsService } from './alerts.service.ts';
 
 const LOOK_MS = 60_000;
-/** The end of an attack cannot be seen: the alert stays open this long after the last finding. */
+/** The alert stays open this long after the last finding, because the end of an attack cannot be observed. */
 const OPEN_MS = 3_600_000;
 
 /**
- * Closes `redis_tampered` an hour after its last finding, of whichever process, also while no usage is booked. The alert of a snapshot closes
- * earlier: its publisher sees that it is whole again.
+ * Resolves `redis_tampered` an hour after the last finding of any process, also while no usage is booked. The alert of a snapshot is resolved
+ * earlier, when its publisher sees that the snapshot is intact.
  */
 @Injectable()
 export class TamperWatch extends Watch {

@@ -24,7 +24,7 @@ import {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const LIFETIME_DAYS = 90;
-/** More than any account needs; a bound, so that no account fills the table. */
+/** An account has at most this many tokens, so that no account fills the table. It is more than an account needs. */
 const TOKENS_MAX = 50;
 
 @Injectable()
@@ -37,7 +37,7 @@ export class AccessTokensService {
     private readonly activity: ActivityService,
   ) {}
 
-  /** Those that are not revoked, or those that are; expired ones stay listed, so that a script's failure can be explained. */
+  /** Lists valid or revoked tokens. Expired ones stay listed, so that a script's failure can be explained. */
   async list(caller: Caller, query: AccessTokensQuery): Promise<Page<AccessToken>> {
     const userId = await this.scope.resolve(caller, query.user_id);
     const builder = this.tokens
@@ -57,7 +57,7 @@ export class AccessTokensService {
     });
   }
 
-  /** Always for the caller's own account: a token made for another account would act in its name. */
+  /** Creates a token for the caller's own account. A token for another account would act in its name. */
   async create(
     caller: Caller,
     body: CreateAccessToken,
@@ -93,7 +93,7 @@ export class AccessTokensService {
     });
   }
 
-  /** Also one that is revoked. Throws not_found for those of others. */
+  /** Returns a token, also a revoked one. Throws not_found for tokens of other accounts. */
   async find(caller: Caller, id: number): Promise<AccessToken> {
     const row = await this.tokens.findOneBy({ id });
     if (!row || !this.scope.isReachable(caller, row.userId)) throw noSuch('access token', id);
@@ -116,7 +116,7 @@ export class AccessTokensService {
     });
   }
 
-  /** The account's row is locked: of two calls at once the second sees what the first made, or that the account is frozen. */
+  /** The account's row is locked: of two simultaneous calls the second sees the token of the first, or that the account is frozen. */
   private async keepBelowLimit(tx: EntityManager, userId: number): Promise<void> {
     if (!(await lockActiveAccount(tx, userId))) throw new Refusal('unauthenticated');
     const count = await tx

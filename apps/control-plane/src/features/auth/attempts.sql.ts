@@ -9,20 +9,23 @@ import { REFUSALS } from '../../platform/http/refusals.ts';
 const MINUTE_S = 60;
 const DAY_S = 24 * 60 * MINUTE_S;
 
-/** Counted before the password is checked, so that parallel guesses count too; a right password takes its own count back. */
+/** An attempt counts before the password is checked, so that parallel guesses count too. A correct password removes its own count. */
 const LIMITS = {
-  /** One address guessing at one name. Strict: it hits the guesser only. */
+  /** Limits guesses of one address at one name. It is strict, because it affects only the guesser. */
   pair: { attemptsMax: 10, seconds: 15 * MINUTE_S },
-  /** One address guessing at many names. */
+  /** Limits guesses of one address at many names. */
   address: { attemptsMax: 100, seconds: 15 * MINUTE_S },
-  /** Many addresses guessing at one name. Does not apply where the owner signed in before, so an attacker cannot lock the owner out (security S40). */
+  /**
+   * Limits guesses of many addresses at one name. It does not apply to an address from which the owner signed in before, so that an attacker cannot
+   * lock the owner out (security S40).
+   */
   name: { attemptsMax: 100, seconds: 15 * MINUTE_S },
 } as const;
 const FAMILIAR_DAYS = 90;
 
 const countRow = z.object({ attempts: z.number(), seconds_left: z.coerce.number() });
 
-/** Counters of sign-in and registration, in PostgreSQL: one truth for all replicas, also while Redis is away. */
+/** Counts sign-ins and registrations in PostgreSQL, so that all replicas share the counts, also while Redis is away. */
 @Injectable()
 export class Attempts {
   constructor(
@@ -32,7 +35,7 @@ export class Attempts {
     housekeeping.add('forgetting old attempts', () => this.forgetOld());
   }
 
-  /** Throws rate_limited with Retry-After. A refused attempt does not count against the wider limits, or one guesser could use them up for others. */
+  /** Throws rate_limited with Retry-After. A refused attempt does not count against the wider limits; otherwise one guesser could use them up for others. */
   async beforeSignIn({ username, address }: { username: string; address: string }): Promise<void> {
     const { pair, from, name, familiar } = subjectsOf(username, address);
     await this.count(pair, LIMITS.pair);
@@ -109,7 +112,7 @@ function subjectsOf(username: string, address: string) {
   };
 }
 
-/** An IPv6 customer owns a whole /64: it counts as one address. */
+/** Returns the network that counts as one address: an IPv6 customer owns a whole /64. */
 function network(address: string): string {
   if (!ipaddr.IPv6.isValid(address)) return address;
   return ipaddr.IPv6.networkAddressFromCIDR(`${address.split('%', 1)[0]}/64`).toString();

@@ -5,7 +5,7 @@ import { newUsername } from '../users/username.ts';
 import { USER_STATUSES } from '../users/user-transitions.ts';
 
 const newPassword = z.string().min(8).max(1024);
-/** A sign-in accepts any short text. */
+/** A sign-in accepts any short text as username. */
 const givenUsername = z.string().min(1).max(256).normalize('NFKC');
 const givenPassword = z.string().min(1).max(1024);
 
@@ -14,7 +14,7 @@ export const loginBody = z
   .meta({ 'x-example': { username: 'ada', password: 'correct horse battery' } });
 export type LoginBody = z.output<typeof loginBody>;
 
-/** `session=cookie` is for the console: the session goes into an HttpOnly cookie instead of the answer. */
+/** The console sends `session=cookie`: the session then goes into an HttpOnly cookie instead of the answer. */
 export const loginQuery = z.strictObject({ session: z.literal('cookie').optional() });
 export type LoginQuery = z.output<typeof loginQuery>;
 

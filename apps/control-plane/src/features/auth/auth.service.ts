@@ -33,7 +33,10 @@ export class AuthService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Unknown name and wrong password are one answer in equal time; only who knows the password learns the account's status. */
+  /**
+   * Signs in. An unknown name and a wrong password get the same answer after the same time. Only a caller who knows the password learns the account's
+   * status.
+   */
   async login(visitor: Visitor, { username, password }: LoginBody): Promise<IssuedSession> {
     await this.attempts.beforeSignIn({ username, address: visitor.address });
     const account = await this.accounts.findByName(username);
@@ -88,7 +91,7 @@ export class AuthService {
     };
   }
 
-  /** Every other session ends; the answer carries a new one. */
+  /** Changes the password, ends every other session and returns a new one. */
   async changePassword(caller: Caller, body: PasswordBody): Promise<IssuedSession> {
     await this.verifyPassword(caller, body.current_password);
     const passwordHash = await this.passwords.hash(body.new_password);
@@ -102,7 +105,7 @@ export class AuthService {
     return toSessionResponse(changed, await this.sessions.issue(changed, caller));
   }
 
-  /** For what needs a password given lately. */
+  /** Confirms the password for acts that need a recent one. */
   async confirmPassword(
     caller: Caller,
     { password }: ConfirmPasswordBody,

@@ -16,14 +16,14 @@ interface Delivery {
   response: Response;
 }
 
-/** Gives a session to its owner: in the answer for programs, in a cookie scripts cannot read for the console. */
+/** Delivers a session: in the answer for programs, and for the console in a cookie that scripts cannot read. */
 @Injectable()
 export class CookieSessions {
   constructor(@Inject(CONFIG) private readonly config: Config) {}
 
   deliver({ session, asCookie, request, response }: Delivery): SessionResponse {
     if (!asCookie) return session;
-    // Without this, another site could sign a visitor in to an account of its own.
+    // Without this check another site could sign a visitor in to an account of its own.
     refuseForeignOrigin(request, this.config.CONSOLE_ORIGINS);
     setSessionCookie(request, response, session.token);
     return { user: session.user, password_change_needed: session.password_change_needed };

@@ -8,7 +8,7 @@ import { LiveStateService } from '../live-state/live-state.service.ts';
 import { AccountsService } from '../users/accounts.service.ts';
 import { Passwords } from '../../platform/access/passwords.ts';
 
-/** Creates the administrator named in the environment when there is none; of two replicas starting at once one does it (security S44). */
+/** Creates the administrator named in the environment when there is none. Of two replicas that start at once, one creates it (security S44). */
 @Injectable()
 export class FirstAdministrator implements OnApplicationBootstrap {
   private readonly logger = new Logger('first-administrator');
@@ -28,7 +28,7 @@ export class FirstAdministrator implements OnApplicationBootstrap {
     await this.transactions.run(async (tx) => {
       await lockUntilEnd(tx, [ADVISORY_LOCKS.firstAdministrator]);
       if (await this.accounts.hasAdministrator(tx)) return;
-      // Hashing takes a tenth of a second of CPU: only the first start of an installation does it.
+      // Hashing takes 0.1 s of CPU, and only the first start of an installation needs it.
       const passwordHash = await this.passwords.hash(password);
       const account = await this.accounts.create(tx, {
         username,
@@ -36,7 +36,7 @@ export class FirstAdministrator implements OnApplicationBootstrap {
         role: 'admin',
         status: 'active',
       });
-      // Without a live record the keys of this account would be refused.
+      // Nodes would refuse the keys of an account without a live record.
       await this.liveState.accountChanged(tx, account.userId);
       this.activity.record(tx, SYSTEM, {
         action: 'user.bootstrap',

@@ -13,7 +13,10 @@ export interface ResetParts {
   accounts: AccountsService;
 }
 
-/** Tollgate sends no e-mail: an operator who can run this on the server can reset any password. Returns the new one; undefined = no such account. All its sessions and access tokens end. */
+/**
+ * Resets a password from the server's command line, because Tollgate sends no e-mail. Returns the new password, or undefined when there is no such
+ * account. All sessions and access tokens of the account end.
+ */
 export async function resetPassword(
   { dataSource, accounts }: ResetParts,
   username: string,

@@ -28,7 +28,7 @@ export class SessionsService {
     private readonly activity: ActivityService,
   ) {}
 
-  /** Those that still stand. */
+  /** Lists the valid sessions. */
   async list(caller: Caller, query: SessionsQuery): Promise<Page<SessionEntry>> {
     const userId = await this.scope.resolve(caller, query.user_id);
     const account = await this.accounts.findById(userId);
@@ -56,7 +56,7 @@ export class SessionsService {
     });
   }
 
-  /** Ends the session of this request, or every one. */
+  /** Ends the session of this request, or all sessions of the account. */
   async logout(caller: Caller, { all = false }: LogoutBody): Promise<{ status: 'signed_out' }> {
     const { userId } = caller;
     const sid = sessionIdOf(caller);

@@ -8,12 +8,12 @@ import { LIVE_BALANCES } from './equalities.ts';
 
 const LOOK_MS = 10 * 60_000;
 const AUDIT_EVERY = '24 hours';
-/** Rules of usage are proven for this day and the one before; `tollgate-ops audit` proves them for every day that is kept. */
+/** The daily audit checks the rules of usage for this day and the one before. `tollgate-ops audit` checks every day that is kept. */
 const RULES_LOOK_BACK_MS = 24 * 3_600_000;
-/** A replica that died during an audit does not keep others from the next one. */
+/** An audit of a replica that died blocks the next one for this long. */
 const STUCK_AFTER = '30 minutes';
 
-/** Proves the books once a day, and when an administrator asks. Reads only, but for Redis: what drifted there is repaired by the reconciliation. */
+/** Audits the books once a day and when an administrator asks. It changes nothing; the reconciliation repairs differences in Redis. */
 @Injectable()
 export class BooksAudit extends BackgroundService {
   private running: Promise<void> | undefined;
@@ -36,7 +36,7 @@ export class BooksAudit extends BackgroundService {
     await this.running;
   }
 
-  /** Begins an audit unless one runs already. Answers whether it began one. */
+  /** Begins an audit unless one runs. Returns whether it began one. */
   async begin(): Promise<boolean> {
     const [rows]: [unknown[], number] = await this.dataSource.query(
       `UPDATE books_audit SET running_since = now() WHERE running_since IS NULL OR running_since < now() - interval '${STUCK_AFTER}' RETURNING 1`,

@@ -34,7 +34,7 @@ export class BooksService {
     private readonly backlog: QueueBacklog,
   ) {}
 
-  /** Begins an audit, unless one runs; the answer says since when. */
+  /** Begins an audit unless one runs. The answer says since when it runs. */
   async run(caller: Caller): Promise<Books> {
     if (await this.audit.begin())
       await this.transactions.run(async (tx) =>

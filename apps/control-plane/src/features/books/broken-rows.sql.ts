@@ -4,17 +4,18 @@ import { EQUALITIES, RULES, USAGE_DAY, type Rule } from './equalities.ts';
 
 const STATEMENT_TIMEOUT_MS = 10 * 60_000;
 const COUNTED_MAX = 100;
-/** Also a transaction. */
+/** A transaction fits this type, too. */
 type Database = Pick<EntityManager, 'query' | 'transaction'>;
 const nextDay = z.tuple([z.object({ day: z.string().nullable() })]);
 
-/** Holds every promise of PostgreSQL's books: sums and rules alike. */
+/** Holds every check of PostgreSQL's books: equalities of sums, and rules. */
 export const CHECKED = { ...EQUALITIES, ...RULES };
 export const CHECKED_NAMES = Object.keys(CHECKED) as (keyof typeof CHECKED)[];
 
 /**
- * Rows that break an equality or a rule. One statement sees one moment, so nothing that is being booked looks like an error. It may run longer than a
- * request's. Usage is read day by day, from the day `since` (YYYY-MM-DD) on: a day is a partition, and all of them may be more than one statement reads.
+ * Finds rows that break an equality or a rule. One statement sees one moment, so usage that is being booked does not look like an error. A statement
+ * may run longer than one of a request. Usage is read day by day from the day `since` (YYYY-MM-DD) on, because a day is a partition and one statement
+ * could not read all of them.
  */
 export async function brokenRows(
   dataSource: Database,

@@ -2,21 +2,21 @@ import { CHARGED_ROWS, isChargedToken, USAGE_ROWS } from '@tollgate/contracts';
 import { RATED_TOKENS, SUMMED_COLUMNS } from '../../platform/database/summed-columns.ts';
 import type { UsagePeriodName } from '../../platform/database/usage-periods.ts';
 
-/** The rows of a roll-up, and the finer rows whose sums they are. */
+/** Names a roll-up and the finer roll-up whose sums it holds. */
 interface RollupOf {
   table: string;
   period: UsagePeriodName;
   finer: string;
   keys: readonly string[];
-  /** The finer of both: it is deleted after some time. */
+  /** The finer of the two periods, whose rows are deleted after some time. */
   kept?: 'minute' | 'hour';
 }
 
-/** The moment from which the sums of this period are kept. */
+/** Returns SQL for the time since which the sums of this period are kept. */
 const keptSince = (period: 'minute' | 'hour'): string =>
   `(SELECT since FROM usage_rollups_kept WHERE period = '${period}')`;
 
-/** Rows of a roll-up that differ from the sums of a finer one, in the time of which both are kept. */
+/** Finds rows of a roll-up that differ from the sums of a finer one, within the time for which both are kept. */
 export function differs(
   { table, period, finer, keys, kept }: RollupOf,
   sums: readonly string[] = SUMMED_COLUMNS,
@@ -32,7 +32,7 @@ export function differs(
 
 const WHO = ['user_id', 'key_id', 'model_id', 'upstream_id'];
 const WHAT = ['model_id', 'upstream_id'];
-/** Roll-ups and totals, each with the finer sums that it must equal. */
+/** Lists roll-ups and totals, each with the finer sums that it must equal. */
 export const ROLLUPS = {
   hourly_rollups: {
     table: 'usage_rollups',
@@ -71,24 +71,24 @@ export const ROLLUPS = {
 } as const satisfies Record<string, RollupOf>;
 
 interface Equality {
-  /** States the promise in a sentence. */
+  /** States the check in a sentence. */
   says: string;
-  /** Finds the rows that break it. */
+  /** Finds the rows that fail it. */
   sql: string;
 }
 
-/** `usedUnits` in SQL, of a reap: units of a budget for so many charged tokens. */
+/** Computes `usedUnits` in SQL for a reap: the units of a budget for a number of charged tokens. */
 const unitsOf = (tokens: string): string =>
   `CASE WHEN claim.base IS NOT NULL AND ${tokens} <= 0 THEN 0 WHEN claim.rate = 0 THEN coalesce(claim.base, 1)
     ELSE coalesce(claim.base, 0) + ceil(greatest(0, ${tokens})::numeric * claim.rate / 1000000) END`;
-/** Units for the whole charge of a request, or for its delta where that is all of it. */
+/** Computes the units for the whole charge of a request, or for its delta where the delta is the whole charge. */
 const wholeUnitsOf = (tokens: string): string =>
   `CASE WHEN claim.base IS NOT NULL AND u.kind = 'usage' THEN ${RATED_TOKENS} ELSE ${unitsOf(tokens)} END`;
-/** The control plane drops the use of sessions and end users later than that. */
+/** The control plane deletes the use of sessions and end users later than this. */
 const VALUES_AUDITED_S = 60 * 86_400;
-/** Buckets of rolling budgets are dropped three days after they have left their window. */
+/** The control plane deletes buckets of rolling budgets three days after they have left their window. */
 const BUCKETS_AUDITED_S = 2 * 86_400;
-/** Sums the use of each request by budget. A correction counts the difference between the whole charge and the first one. */
+/** Sums the use of each request by budget. A correction counts the difference between the whole charge and the first charge. */
 const BUDGETED = `
   SELECT b.id AS budget_id, claim.started_at, claim.value, sum(CASE WHEN u.seq = 1 THEN ${wholeUnitsOf('u.charge')} - ${unitsOf('u.charge - u.delta')} ELSE ${wholeUnitsOf('u.delta')} END) AS used
   FROM usage_events u, unnest(string_to_array(u.budgets, ',')) AS c(text),
@@ -97,7 +97,7 @@ const BUDGETED = `
     JOIN budgets b ON b.id = claim.budget_id
   WHERE u.budgets IS NOT NULL AND u.kind <> 'withdraw' AND b.user_id = u.user_id GROUP BY 1, 2, 3`;
 
-/** The equalities that hold for PostgreSQL's books at any moment. */
+/** Lists the equalities that hold for PostgreSQL's books at any moment. */
 export const EQUALITIES = {
   ledger_transactions: {
     says: 'The entries of each ledger transaction sum to zero',
@@ -167,20 +167,20 @@ export const EQUALITIES = {
   },
 } as const satisfies Record<string, Equality>;
 
-/** Proves the rule that made each row, where a sum alone would close over any other. */
+/** Checks the rule by which each row was computed. Sums alone would also close over rows that a wrong rule computed. */
 export interface Rule {
-  /** States the promise in a sentence. */
+  /** States the rule in a sentence. */
   says: string;
-  /** Counts what is compared. */
+  /** Names the table whose rows are counted as compared. */
   table: 'usage_events' | 'token_lots';
-  /** Reads the rows `u` of usage, which `days` narrows to one partition. */
+  /** True when the rule reads rows `u` of usage, which `days` narrows to one partition. */
   isByDay: boolean;
-  /** Finds the rows that break it. */
+  /** Finds the rows that fail it. */
   sql: (days: string) => string;
 }
 
 const MICRO = '0.000001';
-/** A weight that is not set is the parent's, or 0 without one. */
+/** A missing weight is the parent's weight, or 0 without a parent. */
 const WEIGHTS = CHARGED_ROWS.map(
   ({ name, parent }) =>
     `coalesce(t.weights ->> 'weight_${name}', t.weights ->> 'weight_${parent ?? name}', '0')::numeric AS ${name}`,
@@ -188,14 +188,17 @@ const WEIGHTS = CHARGED_ROWS.map(
 const PROMPT_TOKENS = USAGE_ROWS.filter((row) => row.side === 'prompt' && isChargedToken(row))
   .map(({ field }) => `coalesce(u.${field}, 0)`)
   .join(' + ');
-/** All weights of each version: its own above -1 prompt tokens, then those of its tiers. */
+/** Selects all weights of each version: its own from -1 prompt tokens on, then those of its tiers. */
 const TIERS = `
   SELECT id, multipliers, above, lead(above) OVER (PARTITION BY id ORDER BY above) AS up_to, weights FROM (
     SELECT id, multipliers, -1 AS above, to_jsonb(p) AS weights FROM price_versions p
     UNION ALL SELECT id, multipliers, (tier ->> 'above_prompt_tokens')::bigint, tier -> 'weights' FROM price_versions, jsonb_array_elements(tiers) tier
   ) all_tiers`;
 
-/** `chargeOfFinal` in SQL, for partitions of millions of rows: the weights of the tier that the prompt is in, those of tokens times the multiplier of each premium, rounded up after each. */
+/**
+ * Computes `chargeOfFinal` in SQL, for partitions of millions of rows: the weights of the prompt's tier, those of tokens times the multiplier of each
+ * premium, rounded up after each.
+ */
 function mispriced(days: string): string {
   const multiplied = CHARGED_ROWS.map(({ name, unit }) =>
     unit === 'call'
@@ -231,7 +234,7 @@ export const RULES = {
     says: 'What left the balance for a request is its charge, whatever an expired hold charged before',
     table: 'usage_events',
     isByDay: true,
-    // A final that overtakes the charge it corrects stands alone for a moment.
+    // A final that is booked before the charge it corrects has no counterpart for a moment.
     sql: (days) => `
       SELECT u.rid, sum(u.delta) AS deltas, max(u.charge) AS charge FROM usage_events u WHERE u.kind <> 'withdraw' AND ${days}
       GROUP BY u.day, u.rid HAVING bool_or(u.seq = 0) AND bool_or(u.kind = 'usage') AND sum(u.delta) <> max(u.charge)`,
@@ -280,13 +283,13 @@ export const RULES = {
   },
 } as const satisfies Record<string, Rule>;
 
-/** The first day of usage that is not before, or that is after, the parameter. */
+/** Selects the first day of usage that is not before, or is after, the parameter. */
 export const USAGE_DAY = {
   from: 'SELECT min(day)::text AS day FROM usage_events WHERE day >= $1::date',
   after: 'SELECT min(day)::text AS day FROM usage_events WHERE day > $1::date',
 } as const;
 
-/** Compared with Redis by the reconciliation, which repairs what two readings agree on. */
+/** The reconciliation compares these balances with Redis, and repairs a difference that two readings agree on. */
 export const LIVE_BALANCES = {
   name: 'live_balances',
   says: 'Each balance in Redis is what the ledger determines',

@@ -10,7 +10,7 @@ interface BookedIn {
   budget_id: number;
   started_at: number;
   value: string;
-  /** The budget has percentages at which it notifies. */
+  /** True when the budget has percentages at which it notifies. */
   notifies: boolean;
 }
 
@@ -26,10 +26,10 @@ const reachedRow = z.object({
 });
 type ReachedRow = z.output<typeof reachedRow>;
 
-/** Ends the value of all that come beyond those that Redis counts. */
+/** Marks the shared count of all values beyond the number that Redis counts separately. */
 const SHARED = '+';
 
-/** Finds the percentages that these periods reached for the first time, by the whole window where the budget is rolling. */
+/** Finds the percentages that these periods reached for the first time; a rolling budget counts its whole window. */
 const REACHED = prepared(`
   SELECT * FROM (
     SELECT k.budget_id, k.started_at, k.value, b.unit, b.window_minutes IS NOT NULL AS is_rolling, c.limit_now, c.used,
@@ -45,7 +45,7 @@ const REACHED = prepared(`
 const NOTED =
   'UPDATE budget_periods SET notified = $3 WHERE budget_id = $1 AND started_at = $2 AND value = $4 AND notified < $3';
 
-/** Raises an alert for each percentage that booked usage reached, once a period, and one where sessions or end users share a count. */
+/** Raises an alert for each percentage that booked usage reached, once a period, and an alert where sessions or end users share a count. */
 export async function raiseBudgetAlerts(
   tx: EntityManager,
   alerts: AlertsService,
@@ -78,7 +78,7 @@ async function raiseReached(
     rule === 'budget_exhausted'
       ? `Budget ${row.budget_id} is used up: ${used} of ${limit} (${row.unit})`
       : `Budget ${row.budget_id} has reached ${percent} % of its amount: ${used} of ${limit} (${row.unit})`;
-  // Each percentage of a period has an alert of its own. A window has no end: its alert is raised again once it was resolved.
+  // Each percentage of a period has its own alert. A rolling window has no end, so its alert is raised again after it was resolved.
   const period = row.is_rolling ? '' : `:${row.started_at}`;
   const subject = `budget:${row.budget_id}:${percent}${period}`;
   await alerts.raise(tx, { rule, subject, message, detail });

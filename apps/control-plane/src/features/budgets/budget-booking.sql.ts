@@ -15,12 +15,12 @@ export interface BudgetedUse {
   accountId: number;
   /** See `readClaims`. */
   claims: string;
-  /** 1 corrects a charge that was booked as 0. */
+  /** 1 marks the correction of a charge that was booked as 0. */
   seq: number;
   delta: number;
   /** The charge of the whole request, or null when only the delta is known. */
   charge: number | null;
-  /** Plain tokens of the whole request; null for a reap, which does not know them. */
+  /** The plain tokens of the whole request; null for a reap, which does not know them. */
   reported: number | null;
 }
 
@@ -43,7 +43,10 @@ const bookedRow = z.object({
   notifies: z.boolean(),
 });
 
-/** A budget of another account than the request's is left out: only a damaged final names one. In one order, so that workers wait for each other and never in a circle. */
+/**
+ * Books use in budget periods. A budget of another account than the request's is skipped: only a damaged final names one. The rows are locked in a
+ * fixed order, so that workers never deadlock.
+ */
 const BOOK = prepared(`
   WITH booked AS (
     INSERT INTO budget_periods AS p (budget_id, started_at, used, late, value)
@@ -54,7 +57,7 @@ const BOOK = prepared(`
     RETURNING budget_id, started_at, value)
   SELECT k.*, b.user_id, b.key_id, b.notify_at <> '{}' AS notifies FROM booked k JOIN budgets b ON b.id = k.budget_id WHERE b.deleted_at IS NULL`);
 
-/** Counts booked usage in the periods in which its requests were admitted, in the transaction that books it. */
+/** Books usage in the periods in which its requests were admitted, in the transaction that books the usage. */
 @Injectable()
 export class BudgetBooking {
   constructor(
@@ -64,8 +67,8 @@ export class BudgetBooking {
   ) {}
 
   /**
-   * `missed`: the part of `booked` that Redis does not count. `adopted`: usage that was missed when it was booked, and that Redis counts after all. What it does not
-   * count lowers the limit of its period there.
+   * `missed` is the part of `booked` that Redis does not count; it lowers the limit of its period in Redis. `adopted` is usage that Redis counts
+   * although it was missed when it was booked.
    */
   async book(
     tx: EntityManager,
@@ -128,7 +131,7 @@ function deltasOf({
   return [...byPeriod.values()].filter(({ used, late }) => used !== 0 || late !== 0);
 }
 
-/** A correction counts what the whole request has above what its first charge counted. */
+/** Returns the units of an event. A correction counts the units of the whole request minus those of its first charge. */
 function unitsOf(
   claim: BudgetClaim,
   { seq, delta, charge, reported }: Omit<BudgetedUse, 'accountId' | 'claims'>,

@@ -12,17 +12,17 @@ import { countedNow, PERIODS_AHEAD } from './budgets.service.ts';
 import { countedFrom, periodStarts } from './calendar.ts';
 
 const LOOK_EVERY_MS = 60 * 60_000;
-/** Periods ahead that are too few: their live record gets new ones. */
+/** A live record with fewer periods ahead than this gets new ones. */
 const PERIODS_LEFT_MIN = 16;
 const PAGE = 500;
-/** The last request of a period ended long before, or was reaped. */
+/** The last request of a period has ended, or was reaped, long before this. */
 const ENDED_FOR_S = 2 * 86_400;
-/** Covers the longest period of sessions and end users, and one more for corrections. */
+/** This covers the longest period of sessions and end users, and one more period for corrections. */
 const VALUES_KEPT_S = 94 * 86_400;
-/** A correction of a request comes within it. */
+/** Corrections of a request come within this time. */
 const BUCKETS_KEPT_S = 3 * 86_400;
 
-/** Keeps the periods of every budget known far ahead, and ends the alerts of periods that are over. */
+/** Keeps the periods of every budget known far ahead, and resolves the alerts of periods that have ended. */
 @Injectable()
 export class BudgetCalendar extends BackgroundService {
   constructor(
@@ -45,7 +45,7 @@ export class BudgetCalendar extends BackgroundService {
     return this.continueAll(Date.now());
   }
 
-  /** Also for tests. */
+  /** Tests call this method, too. */
   async continueAll(atMs: number): Promise<void> {
     await this.resolveAlerts();
     await dropPeriods(this.dataSource, {
@@ -89,13 +89,13 @@ export class BudgetCalendar extends BackgroundService {
     for (const { userId, name } of ended) await this.records.budgets.forget(userId, [name]);
   }
 
-  /** Redis forgets the buckets of busy budgets by itself. */
+  /** Redis removes the buckets of busy budgets itself. */
   private async forgetBuckets(row: BudgetRow, atMs: number): Promise<void> {
     const ended = countedFrom(row, Math.floor(atMs / 1_000)) - ENDED_FOR_S;
     await this.records.budgets.forgetBefore(row.userId, row.id, ended);
   }
 
-  /** An alert of a budget lasts until its period is over, or its amount is raised. */
+  /** Resolves an alert of a budget when its period has ended or its amount was raised. */
   private resolveAlerts(): Promise<void> {
     return this.transactions.run(async (tx) => {
       for (const rule of ['budget_threshold', 'budget_exhausted'] as const)
@@ -116,7 +116,7 @@ export class BudgetCalendar extends BackgroundService {
     }
   }
 
-  /** `subject`: `budget:<id>:<percent>`, with `:<period>` behind it where the budget is not rolling. */
+  /** `subject` is `budget:<id>:<percent>`, followed by `:<period>` where the budget is not rolling. */
   private async isReached(tx: EntityManager, subject: string): Promise<boolean> {
     const [, id = 0, percent = 0, startedAt] = subject.split(':').map(Number);
     const row = await tx.getRepository(BudgetRow).findOneBy({ id, deletedAt: IsNull() });

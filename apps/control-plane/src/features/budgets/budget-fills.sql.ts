@@ -15,7 +15,7 @@ const fillRow = z
 
 const UNITS = BUDGET_UNITS.map((unit) => `('${unit}')`).join(', ');
 
-/** Returns, for each scope and unit, the largest share that a budget has used of what its current period may use, how many budgets there are, and how many are used up. */
+/** Returns for each scope and unit the largest used share of a current period, the number of budgets, and how many are used up. */
 export async function readFills(
   dataSource: Pick<DataSource, 'query'>,
 ): Promise<z.output<typeof fillRow>[]> {

@@ -9,12 +9,12 @@ import { readBookedPeriods, type BookedPeriod, type Counted } from './budget-per
 const GATHER_MS = 1_000;
 const EVERY_MS = 5 * 60_000;
 const PAGE = 500;
-/** A Redis that returns may have lost its tail, which nodes repeat from their journals. */
+/** After an outage Redis may have lost its latest writes, which nodes repeat from their journals within this time. */
 const REPEATING_MS = 30_000;
 
 /**
- * Compares what Redis counts of budgets with what is booked of them: within a second or two of a booking, and all of them every five minutes. A settlement counts in
- * Redis before it is booked, so a count below the books was lost or altered: it is raised, with the alert `drift`.
+ * Compares the use of budgets in Redis with the booked use: within two seconds of a booking, and for all budgets every five minutes. A settlement
+ * counts in Redis before it is booked, so a count below the books was lost or altered. The guard raises it and alerts with `drift`.
  */
 @Injectable()
 export class BudgetGuard extends BackgroundService {
@@ -50,7 +50,7 @@ export class BudgetGuard extends BackgroundService {
     return super.onApplicationShutdown();
   }
 
-  /** Usage of these was booked now. Returns at once. */
+  /** Notes periods whose usage was booked now. Returns at once. */
   used(counted: readonly Counted[]): void {
     for (const one of counted) this.waiting.set(`${one.id}:${one.startedAt}:${one.value}`, one);
     if (counted.length > 0) this.loop.wakeWithin(GATHER_MS);
@@ -67,7 +67,7 @@ export class BudgetGuard extends BackgroundService {
     if (nowMs - this.comparedAllAtMs >= EVERY_MS) await this.compareAll();
   }
 
-  /** Also for tests. */
+  /** Tests call this method, too. */
   async compareAll(): Promise<void> {
     for (let after: Counted = { id: 0, startedAt: 0, value: '' }; ;) {
       const page = await readBookedPeriods(this.dataSource, { after, limit: PAGE });

@@ -26,16 +26,16 @@ export type EntryRow = z.output<typeof entryRow>;
 const ENTRIES_SHOWN = 200;
 
 /**
- * The start of the first period that a budget `b` counts now, as `countedFrom` of calendar.ts: no later one begins before it ends, unless it is rolling, where all that
- * begin after it count.
+ * Computes the start of the first period that a budget `b` counts now, as `countedFrom` of calendar.ts does. No later period begins before it ends;
+ * of a rolling budget all later buckets count, too.
  */
 export const COUNTED_FROM = `CASE WHEN b.window_minutes IS NULL
   THEN coalesce((SELECT max(start) FROM unnest(b.starts) start WHERE start <= extract(epoch FROM now())), b.starts[1])
   ELSE greatest(b.starts[1], (floor(extract(epoch FROM now()) / b.window_minutes)::bigint - ${WINDOW_BUCKETS - 1}) * b.window_minutes) END`;
 
 /**
- * Returns what was used of each budget in the periods from the second beside it on, and granted for them, where there is anything. Of a budget that counts sessions or end
- * users, `used` is what the one with most has used, and `values` their number. `used_from`: the first period of which anything was used.
+ * Returns the use and the grants of each budget in the periods from the given second on, where there are any. For a budget that counts sessions or
+ * end users separately, `used` is the largest use and `values` their number. `used_from` is the first period with use.
  */
 export async function readPeriods(
   tx: Pick<DataSource, 'query'>,
@@ -57,13 +57,13 @@ export interface Entry {
   budgetId: number;
   startedAt: number;
   kind: 'grant' | 'reset' | 'purchase';
-  /** Granted units, those that were used of the period that a reset ended, or the cost of a purchase. */
+  /** The granted units, the used units of the period that a reset ended, or the cost of a purchase. */
   amount: number;
   reason: string;
   authorId: number;
 }
 
-/** Writes a line of the budget's ledger. A grant raises what its period may use, a purchase what it has used. */
+/** Writes a line of the budget's ledger. A grant raises the limit of its period, a purchase its use. */
 export async function addEntry(
   tx: EntityManager,
   { budgetId, startedAt, kind, amount, reason, authorId }: Entry,
@@ -79,7 +79,7 @@ export async function addEntry(
   );
 }
 
-/** Newest first. */
+/** Lists the entries, newest first. */
 export async function readEntries(
   tx: Pick<DataSource, 'query'>,
   budgetId: number,
@@ -106,9 +106,12 @@ const bookedRow = z
     value: row.value,
     used: row.used,
   }));
-/** Returns the booked use of a budget in a period that counts now: all of it for a session or an end user, else less what Redis never counted. */
+/**
+ * Returns the booked use of a budget in a period that counts now: the whole use for a session or an end user, otherwise without the use that Redis
+ * never counted.
+ */
 export type BookedPeriod = z.output<typeof bookedRow>;
-/** Names what is counted: a period of a budget, and the session or the end user where it counts each by itself. */
+/** Names a counter: a budget, a period, and the session or end user where the budget counts each separately. */
 export type Counted = Pick<BookedPeriod, 'id' | 'startedAt' | 'value'>;
 
 const BOOKED_PERIODS = `
@@ -116,7 +119,7 @@ const BOOKED_PERIODS = `
   FROM budgets b JOIN budget_periods p ON p.budget_id = b.id AND p.started_at >= ${COUNTED_FROM}
   WHERE b.deleted_at IS NULL AND b.of = 'usage' AND p.used > CASE WHEN p.value = '' THEN p.late ELSE 0 END`;
 
-/** Returns those of these periods that count now, or the next ones behind one, of which something is booked. */
+/** Returns the booked use of those of these periods that count now; page by page, after the given one. */
 export async function readBookedPeriods(
   dataSource: Pick<DataSource, 'query'>,
   which: { of: readonly Counted[] } | { after: Counted; limit: number },
@@ -139,8 +142,8 @@ export async function readBookedPeriods(
 }
 
 /**
- * Forgets what sessions and end users used in periods that began `valuesKeptS` ago, and the buckets that left their window `bucketsKeptS` ago. Redis and admission know
- * them no longer. A bucket with a grant is kept beside the grant's entry.
+ * Deletes the use of sessions and end users in periods that began before `valuesKeptS`, and buckets that left their window before `bucketsKeptS`.
+ * Redis and admission no longer know them. A bucket with a grant is kept for the grant's entry.
  */
 export async function dropPeriods(
   dataSource: Pick<DataSource, 'query'>,
@@ -157,7 +160,7 @@ export async function dropPeriods(
   );
 }
 
-/** Is true when sessions or end users have shared one count of this budget since then. */
+/** Returns whether sessions or end users have shared one count of this budget since that time. */
 export async function isShared(
   tx: Pick<DataSource, 'query'>,
   { budgetId, countedFrom }: { budgetId: number; countedFrom: number },

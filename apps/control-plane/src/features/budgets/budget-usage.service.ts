@@ -18,7 +18,7 @@ export class BudgetUsageService {
     private readonly live: LiveBalances,
   ) {}
 
-  /** Budgets that are unknown or of others are left out. */
+  /** Reads the usage of budgets; skips unknown budgets and those of other accounts. */
   async read(caller: Caller, ids: readonly number[]): Promise<BudgetUsage[]> {
     const rows = await this.budgets.findVisible(caller, ids);
     const counted = rows.map((row) => ({ budgetId: row.id, countedFrom: countedNow(row) }));
@@ -75,7 +75,7 @@ function toUsage(
   };
 }
 
-/** The next period begins then, or the oldest use leaves the window. */
+/** Returns when the next period begins, or when the oldest use leaves the window. */
 function resetOf(
   { starts, windowMinutes }: BudgetRow,
   from: number,

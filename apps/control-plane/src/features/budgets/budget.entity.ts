@@ -23,19 +23,19 @@ export class BudgetRow {
   @Column({ type: 'integer' })
   userId: number;
 
-  /** Null: it is of the whole account. */
+  /** Is null for a budget of the whole account. */
   @Column({ type: 'integer', nullable: true })
   keyId: number | null;
 
-  /** `purchases`: what auto-recharge buys counts, and no request. */
+  /** `purchases` counts what auto-recharge buys, and no request. */
   @Column({ type: 'text' })
   of: (typeof BUDGETS_OF)[number];
 
-  /** Set: it counts each of these by itself. */
+  /** Is set for a budget that counts each session or end user separately. */
   @Column({ type: 'text', nullable: true })
   each: ScopeKind | null;
 
-  /** A request that names none is refused. */
+  /** True when a request that names no session or end user is refused. */
   @Column({ type: 'boolean' })
   requiresValue: boolean;
 
@@ -48,7 +48,7 @@ export class BudgetRow {
   @Column({ type: 'text' })
   period: BudgetPeriod;
 
-  /** Set where the period is rolling. */
+  /** Is set where the period is rolling. */
   @Column({ type: 'integer', nullable: true })
   windowMinutes: number | null;
 
@@ -67,14 +67,14 @@ export class BudgetRow {
   @Column({ type: 'boolean' })
   isOfAdministrator: boolean;
 
-  /** Unix seconds at which the current period and those after it begin. */
+  /** The starts of the current period and the following ones, in Unix seconds. */
   @Column({ type: 'bigint', array: true, transformer: secondsColumn })
   starts: number[];
 
   @CreateDateColumn({ type: 'timestamptz' })
   createdAt: Date;
 
-  /** Counts the changes of the part that the live record carries. */
+  /** The version of the part that the live record carries. */
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
 

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 const budgetedName = z.object({ name: z.string(), id: z.number(), budgets: z.number() });
 
-/** Names and patterns of models that budgets count: with the first such budget and how many there are, in the order of these ids. */
+/** Returns the names and patterns of models that budgets count, each with the first such budget and the number of them. */
 export async function budgetedNames(
   tx: Pick<EntityManager, 'query'>,
 ): Promise<z.output<typeof budgetedName>[]> {

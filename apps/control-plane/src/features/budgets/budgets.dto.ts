@@ -10,11 +10,11 @@ import { BUDGET_PERIODS, isTimeZone } from './calendar.ts';
 
 export const BUDGET_UNITS = ['charged_tokens', 'tokens', 'money', 'requests'] as const;
 export type BudgetUnit = (typeof BUDGET_UNITS)[number];
-/** Names what a budget counts: requests, or what auto-recharge buys. */
+/** Names what a budget counts: requests, or purchases of auto-recharge. */
 export const BUDGETS_OF = ['usage', 'purchases'] as const;
 export const BUDGET_ACTIONS = ['refuse', 'fallback', 'notify'] as const;
 
-/** Limits the budgets of one key and those of one account. Both together apply to a request. */
+/** The limit applies to the budgets of one key and to those of one account. Both sets apply to a request. */
 export const BUDGETS_PER_SCOPE_MAX = 8;
 const REASON_CHARS_MAX = 500;
 const MODELS_CHARS_MAX = 1_000;
@@ -26,7 +26,7 @@ export const AMOUNT_RANGE =
   'must be a whole number from 0 to 9007199254740991; for money a decimal';
 
 const id = z.number().int().positive().max(INTEGER_MAX);
-/** Read with the unit beside it. */
+/** The amount is read with the unit. */
 const amount = z
   .union(
     [
@@ -54,7 +54,7 @@ const notifyAt = z
 const unit = z
   .enum(BUDGET_UNITS)
   .describe('charged_tokens: by the weights of prices. tokens: as reported, whatever their weight');
-/** From 5 minutes to 90 days. */
+/** A window lasts from 5 minutes to 90 days. */
 export const WINDOW_MINUTES = { min: 5, max: 129_600 } as const;
 const windowMinutes = z.number().int().min(WINDOW_MINUTES.min).max(WINDOW_MINUTES.max);
 export const budgetZone = z
@@ -67,7 +67,7 @@ export const budgetZone = z
 const ofKey = z.strictObject({ key_id: id });
 const ofAccount = z.strictObject({ user_id: id });
 const owner = z.union([ofKey, ofAccount]);
-/** Periods after which what a session or an end user has used is forgotten. */
+/** The use of a session or an end user would be kept too long in these periods. */
 const LONG_PERIODS: ReadonlySet<string> = new Set(['year', 'none']);
 const TOO_LONG_FOR_EACH =
   'must be day, week, month or rolling where sessions or end users are counted';
@@ -156,7 +156,7 @@ export type CreateBudget = z.output<typeof createBudgetSchema>;
 
 type Scope = z.output<typeof owner> | { sessions_of: object } | { end_users_of: object };
 
-/** Returns what a budget counts each by itself; null where it counts all requests together. */
+/** Returns what a budget counts separately; null where it counts all requests together. */
 export function eachOf(scope: Scope): ScopeKind | null {
   if ('sessions_of' in scope) return 'session';
   return 'end_users_of' in scope ? 'end_user' : null;
@@ -274,7 +274,7 @@ const budgetEntrySchema = z
   .meta({ id: 'BudgetEntry' });
 export const budgetEntriesSchema = z.object({ data: z.array(budgetEntrySchema) });
 
-/** Undefined for what is no amount of this unit. */
+/** Returns undefined for a text that is not an amount of this unit. */
 export function readAmount(unit: BudgetUnit, written: string | number): number | undefined {
   try {
     const units = unit === 'money' ? Number(parseAmount(written)) : Number(written);

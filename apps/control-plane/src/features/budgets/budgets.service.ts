@@ -30,12 +30,12 @@ import {
 import { admittedIn, countedFrom, periodStarts } from './calendar.ts';
 import { toBudgetResponse } from './to-budget-response.ts';
 
-/** The period that is current and the next 32: a control plane that is away for a month changes nothing. */
+/** The current period and the next 32 are known, so that a control plane can be away for a month without effect. */
 export const PERIODS_AHEAD = 33;
 
 interface Asked<Body> {
   body: Body;
-  /** Under which a repetition is known. */
+  /** The idempotency key of the call. */
   key: string | undefined;
 }
 
@@ -45,12 +45,12 @@ interface Change {
   change: (row: BudgetRow) => Partial<BudgetRow> | Promise<Partial<BudgetRow>>;
 }
 
-/** Published after a change of a budget of purchases: auto-recharge of the account may buy again. */
+/** Is published after a budget of purchases changed: auto-recharge of the account may buy again. */
 export class PurchasesAllowed {
   constructor(readonly userId: number) {}
 }
 
-/** Sets, changes and removes budgets. Each change reaches Redis with the live record of its key or account. */
+/** Creates, changes and removes budgets. Each change reaches Redis with the live record of its key or account. */
 @Injectable()
 export class BudgetsService {
   constructor(
@@ -84,7 +84,7 @@ export class BudgetsService {
     return row;
   }
 
-  /** Those of the given ids that the caller may see. */
+  /** Returns those of the given budgets that the caller may see. */
   async findVisible(caller: Caller, ids: readonly number[]): Promise<BudgetRow[]> {
     const rows = await this.rows.findBy(ids.map((id) => ({ id, deletedAt: IsNull() })));
     return rows.filter((row) => this.scope.isReachable(caller, row.userId));
@@ -99,7 +99,7 @@ export class BudgetsService {
     const request = { userId: caller.userId, route: 'POST /budgets', key, body, status: 201 };
     return this.idempotency.run({ ...request, secrets: [] }, async (tx) => {
       const of = await this.ownerOf(tx, caller, body.scope);
-      // It locks the record of which it is, so that of two calls at once the second counts what the first set.
+      // The call locks the live record, so that of two simultaneous calls the second counts the budget of the first.
       await this.liveState.budgetsChanged(tx, of);
       await refuseAboveLimit(tx, of);
       const now = new Date();
@@ -155,7 +155,7 @@ export class BudgetsService {
     );
   }
 
-  /** Adds to what the current period may use. */
+  /** Raises the limit of the current period. */
   grant(caller: Caller, id: number, { body, key }: Asked<Grant>): Promise<BudgetResponse> {
     return this.entering(caller, id, { kind: 'grant', body, key }, async (row, tx) => {
       const amount = amountOf(row.unit, body.amount);
@@ -167,7 +167,7 @@ export class BudgetsService {
     });
   }
 
-  /** Starts the current period again. What was used of it, and what runs, stays with the period that ends. */
+  /** Starts the current period again. Its use and its running requests stay with the period that ends. */
   reset(caller: Caller, id: number, { body, key }: Asked<Reset>): Promise<BudgetResponse> {
     return this.entering(caller, id, { kind: 'reset', body, key }, async (row, tx) => {
       const before = admittedIn(row, secondsNow());
@@ -178,7 +178,7 @@ export class BudgetsService {
     });
   }
 
-  /** One line of the budget's ledger, and what it changes. Repeated with its key, it is written once. */
+  /** Writes one line of the budget's ledger and its effect. A repeated call with the same key writes it once. */
   private entering(
     caller: Caller,
     id: number,

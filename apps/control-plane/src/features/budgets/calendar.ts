@@ -1,7 +1,7 @@
 export const BUDGET_PERIODS = ['day', 'week', 'month', 'year', 'rolling', 'none'] as const;
 export type BudgetPeriod = (typeof BUDGET_PERIODS)[number];
 
-/** The period of a budget without periods: it counts from the beginning of time. */
+/** Is the period of a budget without periods, which counts from the beginning of time. */
 export const NO_PERIOD = 0;
 const STEPS = {
   day: { days: 1 },
@@ -12,8 +12,9 @@ const STEPS = {
 const NANOSECONDS = 1_000_000_000n;
 
 /**
- * Unix seconds at which `count` consecutive periods begin, the first of them the one that `atMs` is in. A day begins at its first instant in the zone, which is not
- * midnight where a clock change skips midnight. Weeks begin on Mondays. Time zones move by whole seconds, so every period does.
+ * Returns the starts, in Unix seconds, of `count` consecutive periods, of which the first contains `atMs`. A day begins at its first instant in the
+ * zone, which is not midnight where a clock change skips midnight. Weeks begin on Mondays. Zones change by whole seconds, so every start is a whole
+ * second.
  */
 export function periodStarts(
   { period, timeZone }: { period: BudgetPeriod; timeZone: string },
@@ -30,7 +31,7 @@ export function periodStarts(
   return starts;
 }
 
-/** Returns the day before the one that `atMs` is in, in Unix milliseconds. */
+/** Returns the day before the one that contains `atMs`, in Unix milliseconds. */
 export function dayBefore(timeZone: string, atMs: number): { fromMs: number; toMs: number } {
   const today = Temporal.Instant.fromEpochMilliseconds(atMs)
     .toZonedDateTimeISO(timeZone)
@@ -40,17 +41,17 @@ export function dayBefore(timeZone: string, atMs: number): { fromMs: number; toM
   return { fromMs: startMs(today.subtract({ days: 1 })), toMs: startMs(today) };
 }
 
-/** The start of the period that `seconds` is in; the first period also has what was before it. */
+/** Returns the start of the period that contains `seconds`; earlier times belong to the first period. */
 export function periodAt(starts: readonly number[], seconds: number): number {
   return starts.findLast((start) => start <= seconds) ?? starts[0] ?? NO_PERIOD;
 }
 
-/** Buckets of a rolling budget's window, as `budget-windows.lua` counts. */
+/** The window of a rolling budget has this many buckets, as in `budget-windows.lua`. */
 export const WINDOW_BUCKETS = 60;
 
 interface Counted {
   starts: readonly number[];
-  /** Null for a budget that is not rolling. A bucket of its window has as many seconds. */
+  /** Is null for a budget that is not rolling. A bucket of the window lasts this many seconds. */
   windowMinutes: number | null;
 }
 
@@ -68,7 +69,7 @@ export function countedFrom({ starts, windowMinutes }: Counted, seconds: number)
   return Math.max(start, bucket - (WINDOW_BUCKETS - 1) * windowMinutes);
 }
 
-/** Returns the second at which what was used in a bucket leaves the window. */
+/** Returns the second at which the use of a bucket leaves the window. */
 export function leavesAt(bucket: number, windowMinutes: number): number {
   return bucket - (bucket % windowMinutes) + WINDOW_BUCKETS * windowMinutes;
 }

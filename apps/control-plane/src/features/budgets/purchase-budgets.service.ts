@@ -10,25 +10,25 @@ import { BudgetRow } from './budget.entity.ts';
 import { countedNow } from './budgets.service.ts';
 import { admittedIn } from './calendar.ts';
 
-/** A budget of purchases does not cover one. */
+/** Is thrown when a budget of purchases does not cover a purchase. */
 export class PurchaseNotCovered extends Refusal {}
 
 export interface BudgetedPurchase {
   userId: number;
   model: string;
   cost: Micros;
-  /** Names its ledger transaction. */
+  /** The reference of the purchase's ledger transaction. */
   reference: string;
 }
 
-/** Counts what auto-recharge buys in the budgets of its account that count purchases. */
+/** Counts purchases of auto-recharge in the account's budgets of purchases. */
 @Injectable()
 export class PurchaseBudgets {
   constructor(private readonly alerts: AlertsService) {}
 
   /**
-   * Counts a purchase in the transaction that buys, after it has locked the wallet: two purchases at once count each other. Throws PurchaseNotCovered, and the
-   * transaction must not commit then.
+   * Counts a purchase in the buying transaction, after it has locked the wallet, so that two simultaneous purchases count each other. Throws
+   * PurchaseNotCovered; the transaction must then not commit.
    */
   async count(tx: EntityManager, purchase: BudgetedPurchase): Promise<void> {
     const budgets = await budgetsOf(tx, purchase);

@@ -14,7 +14,7 @@ export const ceilingsBody = z
   .meta({ 'x-example': { rpm: 600 } });
 export type CeilingsBody = z.output<typeof ceilingsBody>;
 
-/** Begins the refusal of a limit of a key; the ceiling follows. */
+/** The refusal of a key's limit begins with this text; the ceiling follows. */
 export const ABOVE_CEILING = 'is above the ceiling of the account';
 
 export const limitsInForceSchema = z

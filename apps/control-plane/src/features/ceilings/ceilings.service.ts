@@ -20,7 +20,7 @@ const OWN = 'SELECT limits, updated_at FROM ceilings';
 const ownRow = z.object({ limits: storedLimits, updated_at: z.date() });
 const limitsOfKey = z.object({ key_id: z.number(), in_force: storedLimits });
 
-/** Bounds of the limits of keys: the account's where it has one, else the installation's. 0 = none. */
+/** Manages the upper bounds of the limits of keys: the account's bound where it has one, otherwise the installation's. 0 means none. */
 @Injectable()
 export class CeilingsService {
   constructor(
@@ -41,7 +41,7 @@ export class CeilingsService {
       const before = toCeilings(row);
       refuseStale(caller, { updatedAt: new Date(before.updated_at) });
       const limits = limitFields((name) => body[name] ?? before[name]);
-      // TypeORM answers an UPDATE with its rows and their number. `now()` would be the time before this waited for other changes.
+      // TypeORM returns the rows of an UPDATE and their number. `now()` would be the time before this statement waited for other changes.
       const [[changed]]: [unknown[], number] = await tx.query(
         'UPDATE ceilings SET limits = $1, updated_at = clock_timestamp() RETURNING limits, updated_at',
         [limits],
@@ -54,12 +54,12 @@ export class CeilingsService {
     });
   }
 
-  /** No ceiling of the installation changes until `tx` ends, so that a later change sees the key that `tx` inserts. */
+  /** Keeps the installation's ceilings unchanged until `tx` ends, so that a later change sees the key that `tx` inserts. */
   async keep(tx: EntityManager): Promise<void> {
     await tx.query('SELECT 1 FROM ceilings FOR SHARE');
   }
 
-  /** Throws invalid_request, naming the first limit above its ceiling. A limit as it was may stay: its ceiling is in force. */
+  /** Throws invalid_request for the first limit above its ceiling. An unchanged limit may stay, because admission applies the ceiling. */
   async refuseAbove(
     tx: EntityManager,
     userId: number,
@@ -78,12 +78,12 @@ export class CeilingsService {
     }
   }
 
-  /** Returns the rates of an account, over all its keys. */
+  /** Returns the rates of an account, which count over all its keys. */
   ratesOf(userId: number): Promise<Rate[]> {
     return ratesOfAccount(this.dataSource, userId);
   }
 
-  /** Returns the limits that admission counts against, by the ids of keys. */
+  /** Returns the limits that admission applies, by key id. */
   async inForce(keyIds: readonly number[]): Promise<ReadonlyMap<number, KeyLimits>> {
     const rows: unknown[] = await this.dataSource.query(
       'SELECT key_id, in_force FROM key_limits WHERE key_id = ANY($1::int[])',

@@ -12,10 +12,10 @@ import type { KnownNode } from '../proxy-nodes/node-watch.ts';
 import { ProxyNodesService } from '../proxy-nodes/proxy-nodes.service.ts';
 import type { ConfigCheckResult, FoundProblem } from './config-check.dto.ts';
 
-/** A list for reading, not an export. */
+/** The list is for reading and not an export. */
 const NAME_PROBLEMS_MAX = 100;
 
-/** Compiles without publishing and says what an administrator should know: of the configuration, and of what Redis and the nodes run instead of it. */
+/** Compiles the configuration without publishing it, and reports problems of the configuration and of what Redis and the nodes run instead. */
 @Injectable()
 export class ConfigCheck {
   constructor(
@@ -52,7 +52,7 @@ export class ConfigCheck {
     };
   }
 
-  /** Names and patterns of keys that no model has: a typing error there is a key that may use nothing. */
+  /** Finds names and patterns of keys that match no model: a misspelt one leaves the key without models. */
   private async keyProblems(): Promise<FoundProblem[]> {
     const allowed = await this.ofNoModel(await allowedNames(this.dataSource));
     return allowed.map(({ name, id, keys }) => ({
@@ -63,7 +63,7 @@ export class ConfigCheck {
     }));
   }
 
-  /** Names and patterns of budgets that no model has: a typing error there is a budget that bounds nothing. */
+  /** Finds names and patterns of budgets that match no model: a misspelt one leaves the budget without effect. */
   private async budgetProblems(): Promise<FoundProblem[]> {
     const counted = await this.ofNoModel(await budgetedNames(this.dataSource));
     return counted.map(({ name, id, budgets }) => ({

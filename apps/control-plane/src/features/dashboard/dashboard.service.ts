@@ -13,7 +13,7 @@ import { countAccounts } from '../users/read-accounts.sql.ts';
 import { balancesByKind } from '../wallet/read-ledger.sql.ts';
 import type { Dashboard } from './dashboard-answer.ts';
 
-/** Everything the first page of the console shows, in one answer. */
+/** Collects everything that the console's first page shows into one answer. */
 @Injectable()
 export class DashboardService {
   constructor(
@@ -80,7 +80,7 @@ export class DashboardService {
     };
   }
 
-  /** All wallets together, and what the house accounts stand at; their sum is zero. */
+  /** Returns the sum of all wallets and the balances of the house accounts, which together are zero. */
   private async money() {
     const rows = await balancesByKind(this.dataSource);
     const balanceOf = (kind: (typeof rows)[number]['kind']): string =>

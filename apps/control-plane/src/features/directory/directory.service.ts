@@ -9,7 +9,7 @@ import { UsersService } from '../users/users.service.ts';
 import type { DirectoryQuery, ListedUser } from './directory.dto.ts';
 import { countListed, listAccounts, oneAccount, type AccountFigures } from './list-accounts.sql.ts';
 
-/** Accounts as an administrator looks for them. */
+/** Lists accounts for administrators. */
 @Injectable()
 export class DirectoryService {
   constructor(

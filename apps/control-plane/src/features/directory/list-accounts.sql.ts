@@ -27,7 +27,7 @@ const SORTS: Readonly<Record<DirectorySort, string>> = {
   last_used_at: LAST_USED,
 };
 
-/** Returns which accounts a page has, in its order, with their figures. What is not sorted by is computed for the rows of the page alone. */
+/** Returns the accounts of a page, in order, with their figures. Figures by which the list is not sorted are computed only for the rows of the page. */
 export async function listAccounts(
   source: Pick<DataSource, 'query'>,
   query: DirectoryQuery,

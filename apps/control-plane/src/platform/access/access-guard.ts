@@ -20,7 +20,7 @@ import { Sessions } from './sessions.ts';
 
 const READING_METHODS = new Set(['GET', 'HEAD']);
 
-/** Runs before every route of the administration interface. Closed unless a route says otherwise. */
+/** Checks the permission of every route of the administration interface before the route runs. A route that declares no permission is refused. */
 @Injectable()
 export class AccessGuard implements CanActivate {
   constructor(
@@ -64,7 +64,7 @@ export class AccessGuard implements CanActivate {
       : this.sessions.open(token);
   }
 
-  /** A Bearer token, or the console's cookie, which only the console's own pages may use to change things. */
+  /** Reads the Bearer token, or the console's cookie. Only the console's own pages may change things with the cookie. */
   private tokenOf(request: Request): string {
     const authorization = request.headers.authorization;
     if (authorization !== undefined) {
@@ -79,7 +79,7 @@ export class AccessGuard implements CanActivate {
   }
 }
 
-/** Returns the role as which this request may act. A `write` token of an administrator changes what belongs to them, not what belongs to others. */
+/** Returns the role with which this request may act. With a `write` token, an administrator changes only what belongs to them. */
 function roleWithin(
   { credential, role }: Identity,
   { level, isReading }: { level: PermissionLevel | undefined; isReading: boolean },

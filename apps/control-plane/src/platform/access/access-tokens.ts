@@ -5,12 +5,12 @@ import { z } from 'zod';
 import { Refusal } from '../http/refusal.ts';
 import { ROLES, TOKEN_SCOPES, type Identity } from './caller.ts';
 
-/** Distinguishes an access token from a session token; scanners for leaked secrets also look for it. */
+/** The prefix distinguishes an access token from a session token. Scanners for leaked secrets also look for it. */
 const PREFIX = 'tgp_';
 const TOKEN = /^tgp_[A-Za-z0-9_-]{43}$/;
 const SECRET_BYTES = 32;
 const SHOWN_CHARS = 10;
-/** `last_used_at` is for people: writing it at every request would make each read a write. */
+/** `last_used_at` is information for people. Writing it at every request would make each read a write. */
 const USED_EVERY_SECONDS = 60;
 
 const tokenRow = z.object({
@@ -25,7 +25,7 @@ const tokenRow = z.object({
 export interface IssuedToken {
   token: string;
   hash: string;
-  /** Enough to recognise it in a list, too little to use. */
+  /** The prefix is long enough to recognise a token in a list and too short to use it. */
   prefix: string;
 }
 
@@ -38,12 +38,12 @@ export function isAccessToken(token: string): boolean {
   return token.startsWith(PREFIX);
 }
 
-/** Personal access tokens of scripts: 256 random bits, kept as their hash. */
+/** Manages the personal access tokens of scripts. A token has 256 random bits; the database keeps only its hash. */
 @Injectable()
 export class AccessTokens {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Throws `unauthenticated` unless the token stands and its owner is active. */
+  /** Throws `unauthenticated` unless the token is valid and its owner is active. */
   async open(token: string, address: string): Promise<Identity> {
     if (!TOKEN.test(token)) throw new Refusal('unauthenticated');
     const rows: unknown[] = await this.dataSource.query(
@@ -71,7 +71,7 @@ export class AccessTokens {
   }
 }
 
-/** For an account whose password may be known to others. */
+/** Revokes the tokens of an account whose password others may know. */
 export async function revokeAccessTokens(tx: EntityManager, userId: number): Promise<void> {
   await tx.query(
     'UPDATE access_tokens SET revoked_at = now() WHERE user_id = $1 AND revoked_at IS NULL',

@@ -4,14 +4,14 @@ import { noSuch } from '../http/refusal.ts';
 import type { Caller } from './caller.ts';
 
 /**
- * Decides which account's data a call is about. Callers act on their own account; an administrator names another with `user_id`.
- * Anyone else naming another account learns nothing: 404, as if it did not exist (security S24).
+ * Decides which account's data a call reads or changes. Callers act on their own account; an administrator names another account with `user_id`. Any
+ * other caller who names another account gets 404, as if that account did not exist (security S24).
  */
 @Injectable()
 export class AccountScope {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** The one account to act on. `tx`: of a transaction that has begun. */
+  /** Returns the one account to act on. `tx` is the caller's transaction, if one has begun. */
   async resolve(caller: Caller, userId?: number, tx?: EntityManager): Promise<number> {
     if (userId === undefined || userId === caller.userId) return caller.userId;
     if (caller.role !== 'admin' || !(await this.exists(userId, tx)))
@@ -19,7 +19,7 @@ export class AccountScope {
     return userId;
   }
 
-  /** For lists: one account, or undefined = all accounts, which only an administrator who names none gets. */
+  /** Returns the account to list, or undefined for all accounts. Only an administrator who names no account gets undefined. */
   async resolveList(caller: Caller, userId?: number): Promise<number | undefined> {
     if (caller.role === 'admin' && userId === undefined) return undefined;
     return this.resolve(caller, userId);
@@ -30,7 +30,7 @@ export class AccountScope {
     return caller.role === 'admin' || caller.userId === ownerId;
   }
 
-  /** Keeps an account from being deleted until `tx` ends, so that nothing is credited to one that is gone. Throws not_found. */
+  /** Locks the account's row until `tx` ends, so that nothing is credited to a deleted account. Throws not_found. */
   async keep(tx: EntityManager, userId: number): Promise<void> {
     const rows: unknown[] = await tx.query(
       'SELECT 1 FROM users WHERE id = $1 AND deleted_at IS NULL FOR SHARE',

@@ -12,23 +12,23 @@ import { CONFIG, type Config } from '../../config.ts';
 import { Refusal } from '../http/refusal.ts';
 import { findCaller } from './caller.ts';
 
-/** Requests of one account that run at the same time hold at most one in so many of PostgreSQL's connections. */
+/** The requests of one account together use at most 1/SHARES of the PostgreSQL connections. */
 const SHARES = 4;
 const RUNNING_MIN = 2;
-/** Equals the time for which a connection is waited for. */
+/** This equals the time for which a request waits for a connection. */
 const WAIT_MS = 5_000;
 const WAITING_MAX = 200;
 const RETRY_SECONDS = 5;
 
 interface Line {
   running: number;
-  /** Each lets the next one begin. */
+  /** Each entry starts the next request in line. */
   readonly waiting: Set<() => void>;
 }
 
 /**
- * Requests of one customer that wait for each other's rows keep connections to PostgreSQL meanwhile. A few of them run at the same time; the others wait in line, without a
- * connection, so that an account cannot stop the interface for all others.
+ * Limits how many requests of one account run at the same time. Requests of one customer that wait for each other's row locks hold PostgreSQL
+ * connections meanwhile. The further requests wait in line without a connection, so that one account cannot block the interface for all others.
  */
 @Injectable()
 export class AccountTurns implements NestInterceptor {
@@ -48,7 +48,7 @@ export class AccountTurns implements NestInterceptor {
     );
   }
 
-  /** Answers what ends the turn. Throws service_unavailable when it does not come in time. */
+  /** Returns a function that ends the turn. Throws service_unavailable when the turn does not come within WAIT_MS. */
   private async enter(accountId: number): Promise<() => void> {
     const line = this.lines.get(accountId) ?? { running: 0, waiting: new Set() };
     this.lines.set(accountId, line);
@@ -56,7 +56,7 @@ export class AccountTurns implements NestInterceptor {
     else line.running += 1;
     return () => {
       const [begin] = line.waiting;
-      // A turn that passes on keeps its place.
+      // A turn that passes to the next request keeps its place in the count.
       if (begin) return begin();
       line.running -= 1;
       if (line.running === 0) this.lines.delete(accountId);
@@ -64,7 +64,7 @@ export class AccountTurns implements NestInterceptor {
   }
 }
 
-/** The turn of a file ends with its last byte: its rows are read while it is sent. */
+/** The turn of a download ends after its last byte, because its rows are read while it is sent. */
 function answerWithin(
   leave: () => void,
   next: CallHandler,

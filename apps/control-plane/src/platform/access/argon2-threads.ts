@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
 
-/** One hash takes a core for some 30 ms. On larger machines half the cores are left to everything else. */
+/** One hash takes a core for about 30 ms. On larger machines half of the cores stay free for other work. */
 const THREADS = Math.max(2, Math.min(4, Math.floor(availableParallelism() / 2)));
-/** At 30 ms each, the last in line waits about two seconds; later ones are refused with `Retry-After`. */
+/** At 30 ms a hash, the last one in line waits about two seconds. Later ones are refused with `Retry-After`. */
 const WAITING_MAX = 64 * THREADS;
 
 export interface Argon2Job {
@@ -21,10 +21,10 @@ interface Pending {
   reject: (error: Error) => void;
 }
 
-/** More hashes are waited for than can be made soon. */
+/** Is thrown when more hashes wait than the threads can compute soon. */
 export class HashingBusy extends Error {}
 
-/** Runs in the thread. Plain JavaScript, because it is the same from sources and from what was built of them. */
+/** This program runs in the thread. It is plain JavaScript, so that it is the same in a run from sources and in a built image. */
 const PROGRAM = `
 const { argon2Sync } = require('node:crypto');
 const { parentPort } = require('node:worker_threads');
@@ -37,7 +37,10 @@ parentPort.on('message', (job) => {
 });
 `;
 
-/** argon2 in threads of its own. In the thread pool that Node shares, a flood of sign-ins would keep DNS, files and with them PostgreSQL waiting. */
+/**
+ * Computes argon2 hashes in its own threads. In Node's shared thread pool, a flood of sign-ins would delay DNS lookups and file access, and with them
+ * PostgreSQL.
+ */
 export class Argon2Threads {
   private readonly waiting: Pending[] = [];
   private readonly idle: Worker[] = [];
@@ -64,7 +67,7 @@ export class Argon2Threads {
     if (this.started >= THREADS) return undefined;
     this.started += 1;
     const worker = new Worker(PROGRAM, { eval: true });
-    // Idle threads keep no process alive.
+    // Idle threads do not keep the process alive.
     worker.unref();
     return worker;
   }
@@ -72,7 +75,7 @@ export class Argon2Threads {
   private run(worker: Worker, { job, resolve, reject }: Pending): void {
     worker.ref();
     const onMessage = ({ tag, error }: { tag?: Uint8Array; error?: string }): void => {
-      // `node --watch` reports the modules that a thread loads through the same port.
+      // Under `node --watch` a thread reports its loaded modules through the same port; those messages carry no tag.
       if (!tag && error === undefined) return;
       worker.off('message', onMessage).off('error', onError);
       worker.unref();

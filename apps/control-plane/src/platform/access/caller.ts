@@ -6,28 +6,31 @@ import type { Visitor } from '../http/visitor.ts';
 export const ROLES = ['admin', 'user'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** read: looks at all its owner may see. write: also changes what belongs to its owner. admin: all that its owner, an administrator, may. */
+/**
+ * `read` sees everything that its owner may see. `write` also changes what belongs to its owner. `admin` may do everything that its owner, an
+ * administrator, may do.
+ */
 export const TOKEN_SCOPES = ['read', 'write', 'admin'] as const;
 export type TokenScope = (typeof TOKEN_SCOPES)[number];
 
-/** The credential that authenticated a request. */
+/** Identifies the credential that authenticated a request. */
 export type Credential =
   | { kind: 'session'; sid: string; version: number; isPasswordFresh: boolean }
   | { kind: 'access_token'; id: number; scope: TokenScope };
 
-/** An account that proved who it is, read from the database for this request. */
+/** Describes an authenticated account, as the database has it at this request. */
 export interface Identity {
   userId: number;
   username: string;
   role: Role;
   credential: Credential;
-  /** Signed in with a one-time password: nothing but another password is open. */
+  /** True after a sign-in with a one-time password: the account can only set a new password. */
   mustChangePassword: boolean;
 }
 
-/** The signed-in account behind a request. Its `role` is what this request may act as: a token may narrow it. */
+/** Describes the account behind a request. Its `role` is the role with which this request may act, which a token may narrow. */
 export interface Caller extends Visitor, Identity {
-  /** The tag that a record must have for a PUT to change it. */
+  /** The entity tag that a record must have for a PUT to change it (If-Match). */
   ifMatch?: string | undefined;
 }
 
@@ -47,7 +50,7 @@ export function findCaller(request: Request): Caller | undefined {
   return callers.get(request);
 }
 
-/** `@FromCaller() caller: Caller` on every route that is not public. */
+/** Every route that is not public takes `@FromCaller() caller: Caller`. */
 export const FromCaller = createParamDecorator((_: unknown, context: ExecutionContext): Caller => {
   const caller = callers.get(context.switchToHttp().getRequest<Request>());
   if (!caller) throw new Error('a public route has no caller');

@@ -8,7 +8,7 @@ interface HashCost {
   lanes: number;
 }
 
-/** OWASP's first choice for argon2id. https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html */
+/** These are the parameters that OWASP recommends first for argon2id: https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html */
 const HASH_COST: HashCost = { memoryKib: 19_456, passes: 2, lanes: 1 };
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
@@ -16,10 +16,10 @@ const HASH_PATTERN =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
 const ONE_TIME_BYTES = 15;
-/** The limit of one process, for all callers. */
+/** All callers of one process share these threads and their limit. */
 const threads = new Argon2Threads();
 
-/** Throws rate_limited when more hashes wait than can be made soon. */
+/** Throws rate_limited when more hashes wait than the threads can compute soon. */
 async function derive(job: Argon2Job): Promise<Buffer> {
   try {
     return await threads.derive(job);
@@ -32,12 +32,12 @@ async function derive(job: Argon2Job): Promise<Buffer> {
   }
 }
 
-/** For an administrator to hand over: 20 letters, digits, dashes and underscores. */
+/** Generates a password for an administrator to hand over: 20 letters, digits, dashes and underscores. */
 export function oneTimePassword(): string {
   return randomBytes(ONE_TIME_BYTES).toString('base64url');
 }
 
-/** Password hashes in PHC text form, which carries its own parameters: raising them later leaves old hashes readable. */
+/** Hashes and verifies passwords in the PHC text form. The form carries its own parameters, so that old hashes stay readable after the parameters rise. */
 export class Passwords {
   private decoy: Promise<string> | undefined;
 
@@ -57,7 +57,7 @@ export class Passwords {
     return `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes}$${unpadded(nonce)}$${unpadded(tag)}`;
   }
 
-  /** Pass undefined for an unknown account: it takes as long as a wrong password and is always false. */
+  /** Pass undefined for an unknown account: the call then takes as long as for a wrong password and returns false. */
   async verify(password: string, hash: string | undefined): Promise<boolean> {
     const matches = await matchesHash(password, hash ?? (await this.decoyHash()));
     return matches && hash !== undefined;

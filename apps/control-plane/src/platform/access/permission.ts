@@ -1,26 +1,26 @@
 import { SetMetadata, type CustomDecorator } from '@nestjs/common';
 
-/** public: anyone. user: an active account, for its own data. admin: administrators. */
+/** `public` admits anyone, `user` an active account for its own data, `admin` administrators. */
 export type PermissionLevel = 'public' | 'user' | 'admin';
 export const PERMISSION = 'tollgate:permission';
 
-/** Stands beside every route; the process does not start when one lacks it. */
+/** Declares the permission of a route. The process does not start when a route lacks it. */
 export const Permission = (level: PermissionLevel): CustomDecorator =>
   SetMetadata(PERMISSION, level);
 
 export const SESSION_ONLY = 'tollgate:session-only';
 
-/** Marks routes that an access token never reaches: a leaked one must not change a password, make another token or end its owner's sessions. */
+/** Marks routes that no access token reaches: a leaked token must not change a password, create another token or end its owner's sessions. */
 export const SessionOnly = (): CustomDecorator => SetMetadata(SESSION_ONLY, true);
 
 export const FRESH_PASSWORD = 'tollgate:fresh-password';
 
-/** Holds the fields of a body for which the rule applies; empty = for every call. */
+/** Holds the values of body fields for which the rule applies. An empty object applies to every call. */
 export type FreshPasswordRule = Readonly<Record<string, string>>;
 
 /**
- * Marks routes that make further powers: an access token never reaches them, and a session only with a password given within 15 minutes. With
- * `{ role: 'admin' }` only calls whose body says so.
+ * Marks routes that grant further powers. No access token reaches them, and a session needs a password that was entered within 15 minutes. With `{
+ * role: 'admin' }` the rule applies only to calls whose body has that value.
  */
 export const FreshPassword = (when: FreshPasswordRule = {}): CustomDecorator =>
   SetMetadata(FRESH_PASSWORD, when);

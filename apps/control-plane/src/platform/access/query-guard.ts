@@ -8,8 +8,8 @@ import { Refusal } from '../http/refusal.ts';
 import { PERMISSION, type PermissionLevel } from './permission.ts';
 
 /**
- * A route that declares no `@Query` takes none: what a caller misspells is refused there as by the schemas of the others, not ignored.
- * Public routes are spared: probes and browsers add parameters of their own.
+ * Refuses query parameters on a route that declares no `@Query`, so that a misspelt parameter is an error there as on routes with a schema. Public
+ * routes are exempt: probes and browsers add parameters of their own.
  */
 @Injectable()
 export class QueryGuard implements CanActivate {
@@ -30,7 +30,7 @@ export class QueryGuard implements CanActivate {
   }
 }
 
-/** Nest keeps the parameters of a handler as `<kind>:<index>`. */
+/** Nest stores the parameters of a handler under `<kind>:<index>`. */
 function takesQuery(context: ExecutionContext): boolean {
   const parameters: unknown = Reflect.getMetadata(
     ROUTE_ARGS_METADATA,

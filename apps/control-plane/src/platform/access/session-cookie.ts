@@ -13,7 +13,7 @@ export function sessionCookie(request: Request): string | undefined {
   return undefined;
 }
 
-/** `Secure` only where the request came over TLS: the embedded installation speaks plain HTTP on loopback. */
+/** The cookie is `Secure` only where the request came over TLS: the embedded installation uses plain HTTP on loopback. */
 export function setSessionCookie(request: Request, response: Response, token: string): void {
   response.cookie(COOKIE, token, {
     httpOnly: true,
@@ -33,7 +33,7 @@ export function clearSessionCookie(request: Request, response: Response): void {
   });
 }
 
-/** SameSite keeps other sites out; the Origin check keeps out sibling subdomains, which count as the same site. */
+/** SameSite excludes other sites. The Origin check also excludes sibling subdomains, which count as the same site. */
 export function refuseForeignOrigin(request: Request, allowed: string[]): void {
   if (SAFE_METHODS.has(request.method)) return;
   const origin = request.headers.origin;

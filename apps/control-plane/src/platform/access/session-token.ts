@@ -9,7 +9,7 @@ const ISSUER = 'tollgate';
 const AUDIENCE = 'tollgate-admin-api';
 const TOKEN_CHARS_MAX = 2048;
 
-/** Strict on purpose: a missing or textual `exp` must not mean "never" (security S16). */
+/** The schema is strict: a missing or textual `exp` must not mean "never" (security S16). */
 const claims = z.strictObject({
   sub: z.string().regex(/^[1-9]\d{0,9}$/),
   version: z.number().int().positive(),
@@ -23,16 +23,16 @@ const header = z.strictObject({ alg: z.literal(ALGORITHM), typ: z.literal('JWT')
 
 export interface SessionClaims {
   userId: number;
-  /** The account's session version when the session began. */
+  /** The session version of the account when the session began. */
   version: number;
   sid: string;
 }
 
-/** Signs and verifies the token of a session. Whether the session still stands is for `Sessions` to say. */
+/** Signs and verifies the token of a session. `Sessions` decides whether the session itself is still valid. */
 @Injectable()
 export class SessionToken {
   private readonly secret: Buffer;
-  /** The secrets of sessions that are accepted: ours, and those that processes with the other secret began. */
+  /** These session secrets are accepted: the current one, and the other one while processes that use it still run. */
   private readonly accepted: readonly Buffer[];
 
   constructor(
@@ -58,7 +58,7 @@ export class SessionToken {
     );
   }
 
-  /** undefined for every token that was not signed here, has expired or says more or less than it must. */
+  /** Returns undefined for a token that was not signed here, has expired, or has missing or extra claims. */
   verify(token: string): SessionClaims | undefined {
     if (token.length > TOKEN_CHARS_MAX) return undefined;
     for (const secret of this.accepted) {

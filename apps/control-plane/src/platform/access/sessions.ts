@@ -9,11 +9,14 @@ import type { Visitor } from '../http/visitor.ts';
 import { ROLES, type Identity } from './caller.ts';
 import { SESSION_SECONDS, SessionToken } from './session-token.ts';
 
-/** Sessions of one account at a time: beyond it the one that was idle longest ends, so that a script signing in again and again fills no table. */
+/**
+ * One account has at most this many sessions. A further sign-in ends the session that was idle longest, so that a script that signs in repeatedly
+ * cannot fill the table.
+ */
 const SESSIONS_MAX = 50;
-/** Acts that make further powers need a password given within this time: a session left open, or a stolen one, is not enough. */
+/** Acts that grant further powers need a password that was entered within this time, so that an open or stolen session is not enough. */
 const PASSWORD_FRESH_SECONDS = 15 * 60;
-/** `last_seen_at` is for people: writing it at every request would make each read a write. */
+/** `last_seen_at` is information for people. Writing it at every request would make each read a write. */
 const SEEN_EVERY_SECONDS = 60;
 const FORGET_AFTER_DAYS = 7;
 
@@ -27,7 +30,10 @@ const sessionRow = z.object({
   is_password_fresh: z.boolean(),
 });
 
-/** A session is a signed token and its row. The row's end, the account's session version and its status each revoke it from the next request on. */
+/**
+ * Manages sessions. A session is a signed token and a row. The end of the row, the account's session version and the account's status each revoke the
+ * session from the next request on.
+ */
 @Injectable()
 export class Sessions {
   constructor(
@@ -38,7 +44,7 @@ export class Sessions {
     housekeeping.add('forgetting old sessions', () => this.forgetOld());
   }
 
-  /** Begins a session and answers its token. */
+  /** Begins a session and returns its token. */
   async issue(
     account: { userId: number; sessionVersion: number },
     visitor: Visitor,
@@ -65,7 +71,7 @@ export class Sessions {
     return this.tokens.sign({ userId: account.userId, version: account.sessionVersion, sid });
   }
 
-  /** Throws `unauthenticated` for every token that does not stand for an active account's present session. */
+  /** Throws `unauthenticated` for a token that does not belong to a current session of an active account. */
   async open(token: string): Promise<Identity> {
     const claimed = this.tokens.verify(token);
     if (!claimed) throw new Refusal('unauthenticated');
@@ -97,7 +103,7 @@ export class Sessions {
     };
   }
 
-  /** The password of a session was given again. Answers until when it counts as fresh. */
+  /** Records that the password was entered again. Returns the time until which it counts as fresh. */
   async confirm(tx: EntityManager, sid: string): Promise<Date> {
     const [rows]: [{ until: Date }[], number] = await tx.query(
       `UPDATE sessions SET password_at = now() WHERE sid = $1 RETURNING now() + make_interval(secs => $2) AS until`,
@@ -106,7 +112,7 @@ export class Sessions {
     return z.object({ until: z.date() }).parse(rows[0]).until;
   }
 
-  /** Ends one session of an account. False when it has none of that id that still stands. */
+  /** Ends one session of an account. Returns false when the account has no valid session with that id. */
   async end(tx: EntityManager, session: { userId: number; sid: string }): Promise<boolean> {
     const [, ended]: [unknown, number] = await tx.query(
       `UPDATE sessions s SET ended_at = now() FROM users u

@@ -5,12 +5,15 @@ import type { Identity, Role } from './caller.ts';
 
 const row = z.object({ place: z.coerce.number(), role: z.enum(['admin', 'user']) });
 
-/** For work that outlasts its request: whether those who asked for it may still do so. */
+/** Answers, for work that outlasts its request, whether its callers are still authorised. */
 @Injectable()
 export class Standing {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** One query for all. Answers, in their order, whether each credential still stands and its account still has the role it had (or more). */
+  /**
+   * Returns for each caller, in order, whether the credential is still valid and the account still has at least the role that it had. All callers
+   * share one query.
+   */
   async of(callers: readonly Identity[]): Promise<boolean[]> {
     if (callers.length === 0) return [];
     const rows: unknown[] = await this.dataSource.query(

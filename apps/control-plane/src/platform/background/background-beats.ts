@@ -1,6 +1,9 @@
-/** Pauses of a second and more end on one, so that the work of an idle process is done in few turns, whose code is warm, and looks of one moment share a statement. */
+/**
+ * Pauses of one second or more end at a common beat. The work of an idle process then runs in few turns, with warm code, and checks of the same
+ * moment share a statement.
+ */
 export const BEAT_MS = 1_000;
-/** A timer may fire that much before its moment. */
+/** A timer may fire this much before its time. */
 const EARLY_MS = 50;
 
 interface Beat {
@@ -9,12 +12,12 @@ interface Beat {
 }
 const beats = new Map<number, Beat>();
 
-/** The last beat before the end of a pause that begins now: a run that takes long does not make it longer. */
+/** Returns the time until the last beat before a pause that begins now ends, so that a long run does not lengthen the pause. */
 export function beatWithin(pauseMs: number): number {
   return Math.floor((performance.now() + pauseMs + EARLY_MS) / BEAT_MS) * BEAT_MS;
 }
 
-/** One timer for all that runs at a beat, so that it begins in one turn of the event loop. Returns what takes `run` back. */
+/** Runs `run` at a beat; all runs of one beat share one timer and one turn of the event loop. Returns a function that cancels the run. */
 export function atBeat(atMs: number, run: () => void): () => void {
   const beat = beats.get(atMs) ?? begin(atMs);
   beat.runs.add(run);

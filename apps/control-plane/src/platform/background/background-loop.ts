@@ -2,16 +2,16 @@ import { atBeat, BEAT_MS, beatWithin } from './background-beats.ts';
 
 export interface BackgroundWork {
   everyMs: number;
-  /** Pause after a failure; often shorter, so that what is down at start costs little. */
+  /** The pause after a failure, in ms. It is often shorter than the normal pause, so that a dependency that is down at start costs little time. */
   retryMs: number;
   work: () => Promise<void>;
-  /** Called when a run of failures begins, not at each one. */
+  /** Is called when a series of failures begins, not at each failure. */
   onFailing: (error: unknown) => void | Promise<void>;
-  /** Called after the first success and after each run of failures: what an earlier process left behind ends here too. */
+  /** Is called after the first success and after each series of failures, so that a condition that an earlier process reported ends here too. */
   onWorking?: () => void | Promise<void>;
 }
 
-/** Repeats a piece of work until it is stopped, one run at a time, with a pause in between. */
+/** Repeats a task until it is stopped. One run happens at a time, with a pause between runs. */
 export class BackgroundLoop {
   private cancel = (): void => undefined;
   private dueAtMs = Infinity;
@@ -26,7 +26,7 @@ export class BackgroundLoop {
     this.wakeWithin(0);
   }
 
-  /** Runs not later than in this many ms; an earlier appointment stands. During a run it means another one after it. */
+  /** Schedules a run within this many ms; an earlier schedule stays. A call during a run schedules another run after it. */
   wakeWithin(delayMs: number): void {
     const dueAtMs = performance.now() + delayMs;
     if (!this.isSooner(dueAtMs)) return;
@@ -34,7 +34,7 @@ export class BackgroundLoop {
     this.cancel = () => clearTimeout(timer);
   }
 
-  /** Waits for the run in progress. The loop may be started again. */
+  /** Waits for the current run. The loop can be started again. */
   async stop(): Promise<void> {
     this.isStopped = true;
     this.cancel();
@@ -42,7 +42,7 @@ export class BackgroundLoop {
     await this.running;
   }
 
-  /** Takes back what was appointed for later. */
+  /** Cancels a later timer when the new time is sooner. */
   private isSooner(dueAtMs: number): boolean {
     if (this.isStopped || dueAtMs >= this.dueAtMs) return false;
     this.cancel();
@@ -52,7 +52,7 @@ export class BackgroundLoop {
 
   private run(): void {
     this.dueAtMs = Infinity;
-    // A wake-up during a run: that run's end looks at dueAtMs again.
+    // A call during a run sets dueAtMs; the end of that run reads it.
     if (this.running) return this.wakeAfterRun();
     this.running = this.attempt().then((pauseMs) => {
       this.running = undefined;
@@ -84,11 +84,11 @@ export class BackgroundLoop {
   }
 }
 
-/** Telling of a failure must not become one. */
+/** A failure to report a failure must not become a failure of the loop. */
 async function settled(tell: () => void | Promise<void>): Promise<void> {
   try {
     await tell();
   } catch {
-    // The database that could not be worked with cannot take the alert either.
+    // The database that caused the failure cannot store the alert either.
   }
 }

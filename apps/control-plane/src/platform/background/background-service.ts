@@ -7,18 +7,18 @@ import {
 import { BackgroundLoop } from './background-loop.ts';
 
 export interface BackgroundServiceOptions {
-  /** The name in its log lines. */
+  /** The name of the service in log lines. */
   readonly name: string;
   readonly everyMs: number;
-  /** Default: as without a failure. */
+  /** The pause after a failure, in ms. The default is the normal pause. */
   readonly retryMs?: number;
-  /** Logged when a run of failures begins. */
+  /** The text that is logged when a series of failures begins. */
   readonly failing: string;
-  /** Its work stops before the server closes; default: after. */
+  /** True to stop the service before the server closes; the default is after. */
   readonly stopsFirst?: boolean;
 }
 
-/** A service that repeats `runOnce` from the start of the application until its shutdown, which waits for the run in progress. */
+/** Repeats `runOnce` from the application's start to its shutdown, which waits for the current run. */
 export abstract class BackgroundService
   implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown
 {
@@ -39,12 +39,12 @@ export abstract class BackgroundService
 
   protected abstract runOnce(): Promise<unknown>;
 
-  /** Called when a run of failures begins. */
+  /** Is called when a series of failures begins. */
   protected onFailing(error: unknown): void | Promise<void> {
     this.logger.warn(error, this.options.failing);
   }
 
-  /** Called after the first success and after each run of failures. */
+  /** Is called after the first success and after each series of failures. */
   protected onWorking(): void | Promise<void> {}
 
   onApplicationBootstrap(): void | Promise<void> {

@@ -2,7 +2,7 @@ import { BackgroundService, type BackgroundServiceOptions } from './background-s
 
 const RETRY_MS = 5_000;
 
-/** Looks at a state again and again while the application runs. Replicas look at the same time: `look` allows that. */
+/** Checks a state repeatedly while the application runs. Replicas check at the same time, so `look` must allow that. */
 export abstract class Watch extends BackgroundService {
   protected constructor(options: BackgroundServiceOptions) {
     super({ retryMs: RETRY_MS, ...options });

@@ -1,11 +1,11 @@
 import { Schema1763683200000 } from './migrations/1763683200000-schema.ts';
 
-/** Asks the database one statement and answers its rows. */
+/** Runs one statement and returns its rows. */
 type Ask = (statement: string) => Promise<unknown>;
 
 /**
- * Names of the migrations that the database has, in the order in which they ran; none where the role may not read them yet. Changes nothing.
- * Throws where a development build made the database.
+ * Returns the names of the migrations that the database has, in the order in which they ran; the list is empty where the role cannot read them yet.
+ * Changes nothing. Throws when a development build made the database.
  */
 export async function appliedMigrations(ask: Ask): Promise<string[]> {
   const [row] = (await ask(
@@ -18,7 +18,7 @@ export async function appliedMigrations(ask: Ask): Promise<string[]> {
   return names;
 }
 
-/** Throws for the migrations of a build from before release 0.1.0: every release has the first migration of this one. */
+/** Throws for the migrations of a build from before release 0.1.0. Every release has the first migration of this list. */
 export function refuseDevelopmentBuild(
   what: 'database' | 'backup',
   migrations: readonly string[],

@@ -1,8 +1,8 @@
 export type ArrayCell = string | number | bigint | boolean | null;
 
 /**
- * A list as PostgreSQL's array input (https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO). The driver quotes every element, numbers too,
- * which takes it and the server several times as long: for batches of many columns and rows that is a tenth of what booking costs.
+ * Formats a list as PostgreSQL's array input (https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO). The driver quotes every element,
+ * including numbers, which costs it and the server several times as much; for large batches that is a tenth of the cost of booking.
  */
 export function arrayLiteral(cells: readonly ArrayCell[]): string {
   let text = '{';
@@ -19,7 +19,7 @@ export function arrayLiteral(cells: readonly ArrayCell[]): string {
   return `${text}}`;
 }
 
-/** Matches ids, dates, times and most names: nothing in them means anything to the array parser. */
+/** Matches ids, dates, times and most names. The array parser gives none of these characters a meaning. */
 const PLAIN = /^[\w.:+-]+$/;
 
 function elementOf(cell: ArrayCell): string {

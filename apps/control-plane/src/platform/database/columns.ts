@@ -1,16 +1,16 @@
 import type { ValueTransformer } from 'typeorm';
 import { z } from 'zod';
 
-/** Limits or ceilings by name, as a jsonb column has them: a name that this release does not know is left out by its reader. */
+/** Reads limits or ceilings by name from a jsonb column. Readers skip a name that this release does not know. */
 export const storedLimits = z.record(z.string(), z.number());
 
-/** bigint columns as bigint: money in micro-units. `@Column({ type: 'bigint', transformer: bigintColumn })` */
+/** Reads and writes bigint columns as bigint, for money in micro-units: `@Column({ type: 'bigint', transformer: bigintColumn })` */
 export const bigintColumn: ValueTransformer = {
   from: (value: string | null): bigint | null => (value === null ? null : BigInt(value)),
   to: (value: unknown): unknown => (typeof value === 'bigint' ? value.toString() : value),
 };
 
-/** bigint columns as number, for tokens, sequences and ids; refuses what a number cannot hold exactly. */
+/** Reads and writes bigint columns as number, for tokens, sequences and ids. Refuses a value that a number cannot hold exactly. */
 export const safeIntegerColumn: ValueTransformer = {
   from: (value: string | null): number | null => (value === null ? null : toSafeInteger(value)),
   to: (value: unknown): unknown => value,

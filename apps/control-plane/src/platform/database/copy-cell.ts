@@ -8,7 +8,10 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\r': String.raw`\r`,
 };
 
-/** One column of a row in COPY's text format, where tabs stand between columns and lines are rows (https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.2). */
+/**
+ * Formats one column of a row in COPY's text format, which separates columns by tabs and rows by line feeds
+ * (https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.2).
+ */
 export function copyCell(cell: ArrayCell): string {
   if (cell === null) return String.raw`\N`;
   if (typeof cell !== 'string') return String(cell);

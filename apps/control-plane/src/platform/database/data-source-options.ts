@@ -8,18 +8,21 @@ import { Providers1764000000000 } from './migrations/1764000000000-providers.ts'
 import { Incidents1764100000000 } from './migrations/1764100000000-incidents.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** A connection knows its plans and the catalogue. The driver's 10 s would replace most of them between two peaks, and each new one costs a batch several times its CPU. */
+/**
+ * A connection caches its plans and the catalogue. With the driver's default of 10 s most connections would be replaced between two peaks, and a new
+ * connection costs a batch several times its CPU.
+ */
 const IDLE_TIMEOUT_MS = 600_000;
-/** The server has the same setting; ten probes of a second each follow. */
+/** The server has the same setting; ten probes at intervals of one second follow. */
 const KEEP_ALIVE_AFTER_MS = 15_000;
-/** No statement of a request runs this long; a stuck one must not hold row locks without end. */
+/** No statement of a request may run longer, so that a stuck one does not hold row locks without end. */
 const STATEMENT_TIMEOUT_MS = 30_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000;
 
 /**
- * Settings on which the control plane's statements depend. Every role may change these for itself (ALTER ROLE ... SET); what a connection asks for comes first.
- * Times leave and enter as UTC. Compiling a statement costs more than any of these takes. A client whose machine vanished keeps its locks
- * until the server notices: here within half a minute, not two hours.
+ * The control plane's statements depend on these settings. A role can change its own defaults (ALTER ROLE ... SET), but the settings of the
+ * connection take precedence. Times leave and enter as UTC. JIT is off because compiling costs more than any of these statements. A client whose
+ * machine vanished keeps its locks until the server notices: with these settings within half a minute instead of two hours.
  */
 export const SESSION_SETTINGS: Readonly<Record<string, string>> = {
   search_path: 'public',
@@ -39,10 +42,10 @@ export const SESSION_SETTINGS: Readonly<Record<string, string>> = {
 
 const logger = new Logger('postgres');
 
-/** In the order in which they run. A new one is added at the end. */
+/** The migrations run in this order. A new one is added at the end. */
 const MIGRATIONS = [Schema1763683200000, Providers1764000000000, Incidents1764100000000] as const;
 
-/** Entities are added by the features that own them (TypeOrmModule.forFeature). */
+/** Features add their own entities (TypeOrmModule.forFeature). */
 export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABASE_POOL_MAX'>) {
   return {
     type: 'postgres',
@@ -53,13 +56,13 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
     namingStrategy: new SnakeCaseNames(),
     migrations: [...MIGRATIONS],
     migrationsTableName: 'migrations',
-    // An idle connection that PostgreSQL drops must not take the process with it.
+    // An idle connection that PostgreSQL closes must not end the process.
     poolErrorHandler: (error: unknown) => logger.warn(error, 'an idle connection was lost'),
     extra: {
       Client: LastingClient,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       idleTimeoutMillis: IDLE_TIMEOUT_MS,
-      // A server whose machine vanished answers no statement and closes no connection: without probes its client would wait without end.
+      // A server whose machine vanished neither answers nor closes its connections. Without probes its client would wait without end.
       keepAlive: true,
       keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
       statement_timeout: STATEMENT_TIMEOUT_MS,

@@ -5,7 +5,7 @@ import { dataSourceOptions } from './data-source-options.ts';
 import { openDatabase } from './open-database.ts';
 import { Transactions } from './transactions.ts';
 
-/** The one data source. Migrations have run when the first provider sees it. */
+/** Provides the one data source. The migrations have run before the first provider gets it. */
 @Global()
 @Module({
   imports: [

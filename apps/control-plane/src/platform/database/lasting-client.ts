@@ -5,10 +5,13 @@ import { lostPlan } from './database-errors.ts';
 import { preparedName } from './prepared.ts';
 
 const logger = new Logger('postgres');
-/** The text with which TypeORM begins a transaction. */
+/** TypeORM begins a transaction with this text. */
 const BEGIN = 'START TRANSACTION';
 
-/** Does not wait for the answer, so that the first statement leaves with the beginning: where it fails, as the connection is lost, that statement fails too. */
+/**
+ * Returns without waiting for the answer, so that the first statement leaves together with BEGIN. When BEGIN fails because the connection is lost,
+ * that statement fails too.
+ */
 function begun(answer: Promise<unknown>): Promise<{ rows: never[]; rowCount: number }> {
   answer.catch(() => undefined);
   return Promise.resolve({ rows: [], rowCount: 0 });
@@ -23,11 +26,14 @@ function begun(answer: Promise<unknown>): Promise<{ rows: never[]; rowCount: num
  */
 export class LastingClient extends pg.Client {
   private isDirect: boolean | undefined;
-  /** Counts lost plans. The driver never prepares a name twice; what changed one plan may have changed others, so all get new names. */
+  /**
+   * Counts lost plans. The driver never prepares a name twice, and a change that affected one plan may have affected others, so all statements get
+   * new names.
+   */
   private losses = 0;
-  /** Resolves once `isDirect` is known. Statements wait for it, so that they keep their order. */
+  /** Resolves when `isDirect` is known. Statements wait for it, so that they keep their order. */
   private learning: Promise<void> | undefined;
-  /** The driver reads it before each statement; its types do not know it. */
+  /** The driver reads this field before each statement, although its types do not declare it. */
   declare pipeline: boolean;
 
   constructor(config?: string | pg.ClientConfig) {
@@ -68,7 +74,7 @@ export class LastingClient extends pg.Client {
     this.query = choose as typeof this.query;
   }
 
-  /** The driver refuses COPY in pipeline mode. No other statement waits for its answer: a copy is asked for when all before it are answered. */
+  /** The driver refuses COPY in pipeline mode. No other statement has to wait: a copy is sent after all statements before it are answered. */
   private async copy(
     query: pg.Client['query'],
     sql: string,
@@ -82,7 +88,10 @@ export class LastingClient extends pg.Client {
     }
   }
 
-  /** Returns whether the statement did not begin and has another way now. A session that does not know its name is not this client's alone. */
+  /**
+   * Returns whether the statement did not begin and can now be sent in another way. A session that does not know the statement's name is shared with
+   * other clients.
+   */
   private hasOtherWay(error: unknown): boolean {
     const loss = lostPlan(error);
     if (loss === 'changed') this.losses += 1;
@@ -90,7 +99,7 @@ export class LastingClient extends pg.Client {
     return loss !== null;
   }
 
-  /** The process id that the other end gave; a pooler gives one of its own. */
+  /** Returns the process id that the other end announced; a pooler announces one of its own. */
   private announcedPid(): unknown {
     return 'processID' in this ? this.processID : undefined;
   }

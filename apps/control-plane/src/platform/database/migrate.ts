@@ -4,14 +4,15 @@ import { ADVISORY_LOCKS } from './advisory-locks.ts';
 import { appliedMigrations } from './applied-migrations.ts';
 import { grantRights, requireOwnership, type OtherRoles } from './roles.ts';
 
-/** One has the lock, one migrates. */
+/** One connection holds the lock, the other migrates. */
 const POOL = 2;
-/** Callers queue behind a statement that waits for a table's lock: rather none for the migration, and another attempt at the next start. */
+/** Callers queue behind a statement that waits for a table's lock. Past this time the migration gives up and is tried again at the next start. */
 const LOCK_TIMEOUT_MS = 30_000;
 
 /**
- * One process migrates at a time, over connections without the limit of ordinary statements: a migration of millions of rows may take its time. Each migration is a transaction of its own, but for those that say `transaction = false`. A failure
- * ends the process, and with its connection the lock. `others` are the roles beside the owner, whose rights are set again.
+ * Runs the migrations; one process does so at a time. Its connections have no statement timeout, because a migration of millions of rows may take
+ * long. Each migration is a transaction of its own, except those with `transaction = false`. A failure ends the process and so releases the lock.
+ * Afterwards it grants the rights of the roles in `others` again.
  */
 export async function migrate(
   { options }: Pick<DataSource, 'options'>,
@@ -39,7 +40,10 @@ function patientOptions(options: DataSourceOptions): DataSourceOptions {
   return { ...options, poolSize: POOL, extra };
 }
 
-/** Names of those that the database lacks, in the order in which they run; all where they may not be read yet. Changes nothing. Throws where a development build made the database. */
+/**
+ * Returns the names of the migrations that the database lacks, in order; all of them where the role cannot read them yet. Changes nothing. Throws
+ * when a development build made the database.
+ */
 export async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
   const done = await appliedMigrations((statement) => dataSource.query(statement));
   return dataSource.migrations

@@ -8,13 +8,13 @@ import { migrate, pendingMigrations } from './migrate.ts';
 import { mayMigrate } from './roles.ts';
 import { requireSessionSettings } from './session-settings.ts';
 
-/** PostgreSQL that starts, or the command that migrates, needs seconds; an operator sees within them what is waited for. */
+/** PostgreSQL or the migrating command needs seconds to start. An operator sees within this time what the process waits for. */
 const LOOK_EVERY_MS = 500;
 const LOG_EVERY_MS = 15_000;
 
 const logger = new Logger('postgres');
 
-/** Connected to a database of this release's schema. Waits for PostgreSQL while it does not answer, and for the owner's migrations. */
+/** Connects to a database that has this release's schema. Waits while PostgreSQL does not answer, and for the owner's migrations. */
 export async function openDatabase(options: DataSourceOptions): Promise<DataSource> {
   const say = saidRarely();
   for (;;) {
@@ -41,7 +41,7 @@ async function awaitSchema(dataSource: DataSource, say: (line: string) => void):
     return migrate(dataSource);
   }
   for (;;) {
-    // The process that migrates has the lock until all rights are granted.
+    // The migrating process holds the lock until all rights are granted.
     const pending = await whileLocked(dataSource, [ADVISORY_LOCKS.migrations], () =>
       pendingMigrations(dataSource),
     );

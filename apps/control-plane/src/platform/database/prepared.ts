@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
 const names = new Map<string, string>();
-/** The length of a digest; PostgreSQL takes names of up to 63 characters. */
+/** The length of the digest in characters. PostgreSQL takes names of up to 63 characters. */
 const DIGEST_CHARS = 20;
 
 /**
- * Marks a statement that runs again and again: each connection prepares it once (`LastingClient`), so that PostgreSQL neither parses nor plans it
- * again. Its name is of its text: where clients share a session, one name never means two statements.
+ * Marks a statement that runs often. Each connection prepares it once (`LastingClient`), so that PostgreSQL does not parse and plan it again. Its
+ * name is a digest of its text: where clients share a session, one name never means two statements.
  */
 export function prepared(sql: string): string {
   if (!names.has(sql)) {
@@ -16,7 +16,7 @@ export function prepared(sql: string): string {
   return sql;
 }
 
-/** The name under which connections prepare it; undefined for all other statements. */
+/** Returns the name under which connections prepare a statement; undefined for a statement that is not marked. */
 export function preparedName(sql: string): string | undefined {
   return names.get(sql);
 }

@@ -3,15 +3,15 @@ import { z } from 'zod';
 import { prepared } from './prepared.ts';
 
 /**
- * Reads which transactions a statement sees, and of which start of which server: https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT.
- * It changes with the end of every transaction that wrote.
+ * Reads which transactions a statement sees and when the server started:
+ * https://www.postgresql.org/docs/current/functions-info.html#FUNCTIONS-PG-SNAPSHOT. The value changes whenever a transaction that wrote ends.
  */
 const MOMENT = prepared(
   `SELECT concat(pg_current_snapshot(), ' ', pg_postmaster_start_time()) AS moment`,
 );
 const momentRow = z.object({ moment: z.string() });
 
-/** The rows that were found at the last moment. */
+/** Holds the rows that each statement returned at the last moment. */
 class Looks {
   private readonly dataSource: DataSource;
   private asking: Promise<string> | undefined;
@@ -28,13 +28,13 @@ class Looks {
     const known = this.found.get(key);
     if (known) return known;
     const rows: Promise<unknown[]> = this.dataSource.query(sql, parameters);
-    // A found row may be newer than its moment, never older: the next moment is another one then.
+    // A cached row may be newer than its moment, never older: a newer row comes with another moment.
     if (moment === this.moment) this.found.set(key, rows);
     rows.catch(() => this.found.get(key) === rows && this.found.delete(key));
     return rows;
   }
 
-  /** Looks of one turn of the event loop share a statement. */
+  /** Reads of one turn of the event loop share this statement. */
   private async now(): Promise<string> {
     this.asking ??= this.ask().finally(() => (this.asking = undefined));
     return this.asking;
@@ -52,9 +52,9 @@ class Looks {
 const looksOf = new WeakMap<DataSource, Looks>();
 
 /**
- * The rows of a statement that is repeated every second or so, to see whether there is something to do. While no transaction has written anything, they are those of
- * before: an idle control plane asks PostgreSQL whether that is so, once for all looks, and nothing else. For statements that read tables and nothing beside them, neither
- * clock nor locks. They may be some milliseconds older than the call: what acts on them reads again.
+ * Returns the rows of a statement that repeats about every second to see whether there is work. While no transaction has written anything, it returns
+ * the previous rows: an idle control plane asks PostgreSQL once for all repeated reads whether anything changed. It suits statements that read only
+ * tables, neither the clock nor locks. The rows may be some milliseconds older than the call, so code that acts on them reads again.
  */
 export function repeatedLook(
   dataSource: DataSource,

@@ -1,6 +1,6 @@
 import type { DataSource, EntityManager } from 'typeorm';
 
-/** Names of the roles that work with the owner's tables: control planes, and who only reads. */
+/** Holds the names of the roles that use the owner's tables: the role of control planes and the reading role. */
 export interface OtherRoles {
   runtime?: string | undefined;
   reader?: string | undefined;
@@ -8,7 +8,7 @@ export interface OtherRoles {
 
 const ADDED_ONLY = 'SELECT, INSERT';
 const USUAL_RIGHTS = 'SELECT, INSERT, UPDATE, DELETE';
-/** The rights of control planes on a table, where they are fewer than usual. Functions of the owner (`OwnerFunctions...`) do everything beyond them. */
+/** Holds the rights of control planes on tables where they have fewer than usual. Functions of the owner (`OwnerFunctions...`) do everything beyond them. */
 const RUNTIME_RIGHTS: Readonly<Record<string, string>> = {
   ledger_transactions: ADDED_ONLY,
   ledger_entries: ADDED_ONLY,
@@ -16,13 +16,13 @@ const RUNTIME_RIGHTS: Readonly<Record<string, string>> = {
   price_versions: ADDED_ONLY,
   budget_entries: ADDED_ONLY,
   activity_log: ADDED_ONLY,
-  // A reap that the books learned of first gets its place in the outbox later.
+  // A reap that the books learned of first gets its position in the outbox later.
   usage_events: `${ADDED_ONLY}, UPDATE (shard, outbox_ms, outbox_n)`,
   usage_events_default: 'SELECT',
   migrations: 'SELECT',
 };
 
-/** Is true when the session's role may make tables, and so migrate. */
+/** Returns whether the session's role may create tables and therefore migrate. */
 export async function mayMigrate(dataSource: DataSource): Promise<boolean> {
   const [row]: { may: boolean }[] = await dataSource.query(
     "SELECT has_schema_privilege(current_schema(), 'CREATE') AS may",
@@ -30,7 +30,7 @@ export async function mayMigrate(dataSource: DataSource): Promise<boolean> {
   return row?.may === true;
 }
 
-/** Throws where the tables belong to a role that the session's is not. */
+/** Throws when the tables belong to another role than the session's. */
 export async function requireOwnership(dataSource: DataSource): Promise<void> {
   const [foreign]: { name: string; owner: string; role: string }[] = await dataSource.query(
     `SELECT relname AS name, pg_get_userbyid(relowner) AS owner, current_user AS role FROM pg_class
@@ -42,7 +42,7 @@ export async function requireOwnership(dataSource: DataSource): Promise<void> {
     );
 }
 
-/** Gives the other roles their rights on every table, and takes from them all others. Called by the owner, after migrations. */
+/** Grants the other roles their rights on every table and revokes all other rights. The owner calls it after migrations. */
 export async function grantRights(owner: DataSource, roles: OtherRoles): Promise<void> {
   await requireRoles(owner, roles);
   await owner.transaction(async (tx) => {
@@ -53,7 +53,7 @@ export async function grantRights(owner: DataSource, roles: OtherRoles): Promise
     if (roles.runtime !== undefined) await grantRuntime(tx, quoted(roles.runtime), tables);
     if (roles.reader !== undefined)
       await tx.query(`GRANT SELECT ON ${all} TO ${quoted(roles.reader)}`);
-    // A backup has the last number of each.
+    // A backup holds the last number of each sequence.
     const sequences = (await ownSequences(tx)).join(', ');
     for (const role of named)
       await tx.query(`GRANT SELECT ON SEQUENCE ${sequences} TO ${quoted(role)}`);
@@ -69,7 +69,7 @@ async function grantRuntime(
     const rights = isView ? 'SELECT' : (RUNTIME_RIGHTS[name] ?? USUAL_RIGHTS);
     await tx.query(`GRANT ${rights} ON ${quoted(name)} TO ${role}`);
   }
-  // Versions never fall behind those that nodes know.
+  // Versions must never fall behind the ones that nodes know.
   await tx.query(`GRANT UPDATE ON SEQUENCE snapshots_version_seq TO ${role}`);
   const functions: { signature: string }[] = await tx.query(
     'SELECT oid::regprocedure::text AS signature FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND prosecdef AND proowner = current_user::regrole',
@@ -95,7 +95,10 @@ interface OwnTable {
   isView: boolean;
 }
 
-/** Days of usage are reached through their parent; rows that came before their day are found in the default one. */
+/**
+ * Returns the owner's tables. Control planes reach the daily partitions of usage through their parent; rows that came before their day's partition
+ * are in the default one.
+ */
 function ownTables(tx: EntityManager): Promise<OwnTable[]> {
   return tx.query(
     `SELECT relname AS name, relkind = 'v' AS "isView" FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v')

@@ -14,7 +14,7 @@ export abstract class ChangedRow {
 
 /** Holds the columns of a row that is kept when it is deleted, as usage must still find it. */
 export abstract class KeptRow extends ChangedRow {
-  /** Set by hand, not by TypeORM's soft delete. */
+  /** The code sets this column, not TypeORM's soft delete. */
   @Column({ type: 'timestamptz', nullable: true })
   deletedAt: Date | null;
 }

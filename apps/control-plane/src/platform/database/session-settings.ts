@@ -4,8 +4,8 @@ import type { DataSource } from 'typeorm';
 const logger = new Logger('postgres');
 
 /**
- * A pooler before PostgreSQL may leave out the settings that a connection asks for (`dataSourceOptions`). Throws where charges would land on
- * other days or statements would not see what their locks waited for; warns where only a limit is missing.
+ * Checks the session's settings, because a pooler before PostgreSQL may drop the ones that a connection asks for (`dataSourceOptions`). Throws where
+ * charges would be booked on other days or statements would not see the rows that their locks waited for; warns where only a timeout is missing.
  */
 export async function requireSessionSettings(dataSource: DataSource): Promise<void> {
   const [row]: { zone: string; timeout: string; isolation: string; role: string }[] =

@@ -1,9 +1,9 @@
 import unhomoglyph from 'unhomoglyph';
 
 /**
- * Texts that two names share when they look alike: UTS #39 skeletons of the name as it is written, and in small letters, because names are compared without case
- * (Latin `Ivan` looks like `lvan`, and Cyrillic `А` like Latin `a` only once both are small). A digit one is confusable with `l`, as a capital `I` is, so it stands
- * for a small `i` too; punctuation around a name is left out. https://www.unicode.org/reports/tr39/#Confusable_Detection
+ * Returns the texts that look-alike names share: UTS #39 skeletons of the name as written and in lower case, because names are compared without case
+ * (Latin `Ivan` looks like `lvan`, and Cyrillic `А` looks like Latin `a` only when both are lower case). The digit one and capital `I` are confusable
+ * with `l`, so each also stands for a small `i`. Punctuation around a name does not count. https://www.unicode.org/reports/tr39/#Confusable_Detection
  */
 export function skeletonsOf(name: string): string[] {
   const forms = [name, name.toLowerCase()].flatMap((form) => [form, form.replaceAll('1', 'i')]);
@@ -11,7 +11,7 @@ export function skeletonsOf(name: string): string[] {
   return [...new Set(skeletons.flatMap((text) => [text, text.replaceAll(AROUND, '') || text]))];
 }
 
-/** Punctuation, symbols and spaces at either end. */
+/** Matches punctuation, symbols and spaces at either end. */
 const AROUND = /^[\p{P}\p{S}\p{Z}]+|[\p{P}\p{S}\p{Z}]+$/gu;
 
 function skeleton(text: string): string {

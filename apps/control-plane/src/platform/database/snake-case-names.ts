@@ -1,6 +1,6 @@
 import { DefaultNamingStrategy } from 'typeorm';
 
-/** Names a column as its property in snake case, so that an entity repeats no name: `createdAt` is `created_at`. */
+/** Derives a column's name from its property in snake case, so that an entity repeats no name: `createdAt` becomes `created_at`. */
 export class SnakeCaseNames extends DefaultNamingStrategy {
   override columnName(
     property: string,

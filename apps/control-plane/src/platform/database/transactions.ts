@@ -8,34 +8,37 @@ type Hook = () => Promise<void>;
 interface Hooks {
   before: Hook[];
   after: Hook[];
-  /** The answers of what `send` sent. */
+  /** Holds the answers to the statements that `send` sent. */
   sent: Promise<unknown>[];
-  /** The first failure. The later ones follow from it, and say so less clearly. */
+  /** Holds the first failure. Later failures follow from it and are less clear. */
   failure?: { error: unknown };
 }
 
-/** A conflicting transaction is repeated this often before the caller gets the error. */
+/** A conflicting transaction runs at most this often before its caller gets the error. */
 const ATTEMPTS_MAX = 4;
 
 const hooksOf = new WeakMap<EntityManager, Hooks>();
 const logger = new Logger('transactions');
 
 /**
- * Runs `hook` once `tx` has committed, before `Transactions.run` returns; never when it rolled back.
- * A change that must survive a crash is also written to an outbox in `tx`: a failing hook is logged, not thrown, because the commit stands.
+ * Runs `hook` after `tx` has committed and before `Transactions.run` returns; it never runs after a rollback. A failing hook is logged and not
+ * thrown, because the commit remains. A change that must survive a crash is therefore also written to an outbox in `tx`.
  */
 export function afterCommit(tx: EntityManager, hook: Hook): void {
   registered(tx).after.push(hook);
 }
 
-/** Runs `hook` inside `tx` as its last step: for writes that take a lock everyone shares, so that it is held for a moment and never while waiting for a row. */
+/**
+ * Runs `hook` inside `tx` as its last step. It suits writes that take a lock that all share: the lock is then held for a moment, and never while the
+ * transaction waits for a row.
+ */
 export function beforeCommit(tx: EntityManager, hook: Hook): void {
   registered(tx).before.push(hook);
 }
 
 /**
- * Sends a statement whose rows are not needed, and does not wait for its answer: the next one follows at once, and PostgreSQL runs them in this order. The transaction
- * waits for all answers before it commits, and fails where one of them failed.
+ * Sends a statement whose rows are not needed, without waiting for its answer. PostgreSQL runs the statements in this order. The transaction waits
+ * for all answers before it commits, and fails when one of them failed.
  */
 export function send(tx: EntityManager, sql: string, parameters: unknown[] = []): void {
   const hooks = registered(tx);
@@ -53,14 +56,14 @@ export class Transactions {
     return repeatedLook(this.dataSource, sql);
   }
 
-  /** One statement that needs no transaction. */
+  /** Runs one statement that needs no transaction. */
   query<Row>(sql: string, parameters: unknown[] = []): Promise<Row[]> {
     return this.dataSource.query(sql, parameters);
   }
 
   /**
-   * One transaction. `work` gets `tx` and passes it on as the first parameter; it may run again after a deadlock, a serialization failure or a
-   * lost plan, so it touches nothing but `tx` and leaves other effects to `afterCommit`.
+   * Runs one transaction. `work` gets `tx` and passes it on as the first parameter. It may run again after a deadlock, a serialization failure or a
+   * lost plan, so it changes nothing but `tx` and leaves other effects to `afterCommit`.
    */
   async run<T>(
     work: (tx: EntityManager) => Promise<T>,
@@ -96,14 +99,14 @@ export class Transactions {
   }
 
   private transact<T>(work: (tx: EntityManager) => Promise<T>, isolation: Isolation): Promise<T> {
-    // Sessions have this level already (`requireSessionSettings`): to name it is a statement of its own.
+    // Sessions have this level already (`requireSessionSettings`); naming it would cost a statement.
     return isolation === 'READ COMMITTED'
       ? this.dataSource.transaction(work)
       : this.dataSource.transaction(isolation, work);
   }
 }
 
-/** PostgreSQL rolled everything back. A connection that lost a plan has another way by now (`LastingClient`). */
+/** PostgreSQL rolled everything back. A connection that lost a plan now sends the statement in another way (`LastingClient`). */
 function isRepeatable(error: unknown): boolean {
   return isTransactionConflict(error) || lostPlan(error) !== null;
 }

@@ -1,7 +1,7 @@
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The lengths of time over which usage is summed (UTC), from the finest: where the sums are, and for how long. */
+/** Lists the periods over which usage is summed (UTC), finest first, with the table of the sums and their retention. */
 export const USAGE_PERIODS = {
   minute: {
     column: 'minute',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The number of rows that wait, and the seconds for which the oldest one has. */
+/** Holds the number of waiting rows and the age of the oldest one in seconds. */
 export interface WaitingRows {
   count: number;
   age: number;
@@ -8,7 +8,7 @@ export interface WaitingRows {
 
 const waitingRow = z.object({ count: z.coerce.number(), age: z.coerce.number() });
 
-/** `selection`: the table and its condition, e.g. `outbox WHERE sent_at IS NULL`. */
+/** Counts waiting rows. `selection` names the table and its condition, for example `outbox WHERE sent_at IS NULL`. */
 export async function waitingRows(
   dataSource: { query: (sql: string) => Promise<unknown[]> },
   selection: string,

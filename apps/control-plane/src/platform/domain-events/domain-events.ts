@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
 
-/** A class of facts, which the feature that publishes them declares. */
+/** The class of an event, which the publishing feature declares. */
 type FactClass<Fact> = abstract new (...fields: never[]) => Fact;
 
 interface Handler {
   handle(fact: object): Promise<void> | void;
 }
 
-/** Facts that a feature publishes and later features act upon, so that the earlier one imports none of them. */
+/** Carries events from the feature that publishes them to later features, so that the earlier feature imports none of the later ones. */
 @Injectable()
 export class DomainEvents {
   private readonly handlers = new Map<unknown, Handler[]>();
 
-  /** `handle` is idempotent: a fact whose publication failed is published again. */
+  /** Registers a handler. `handle` must be idempotent: an event whose publication failed is published again. */
   on<Fact extends object>(
     facts: FactClass<Fact>,
     handle: (fact: Fact) => Promise<void> | void,
@@ -20,7 +20,7 @@ export class DomainEvents {
     this.handlers.set(facts, [...(this.handlers.get(facts) ?? []), { handle }]);
   }
 
-  /** Waits for all handlers, one after another. Throws what a handler throws: what the fact demands is not done then. */
+  /** Runs all handlers one after another and waits for them. Throws the error of a handler; the event is then not fully handled. */
   async publish(fact: object): Promise<void> {
     for (const handler of this.handlers.get(fact.constructor) ?? []) await handler.handle(fact);
   }

@@ -4,7 +4,7 @@ import { open, rename } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
-/** Replaces the file at once, and returns when it is on disk under its name. */
+/** Replaces the file atomically and returns when it is on disk under its name. */
 export async function writeDurably(file: string, text: string): Promise<void> {
   const part = `${file}.part`;
   const handle = await open(part, 'w', 0o600);

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 
-/** Clocks, timers and random names of the process. Code that is simulated takes them from here, and a simulation passes its own. */
+/** Provides the clocks, timers and random names of the process. Code that the simulation runs takes them from here, and the simulation passes its own. */
 export class Host {
   unixMs(): number {
     return Date.now();
   }
 
-  /** The time of a clock that nothing sets. */
+  /** Returns the time of a monotonic clock in ms. */
   monotonicMs(): number {
     return performance.now();
   }
 
-  /** Returns what ends it. Does not keep the process alive. */
+  /** Calls `act` once after `ms` and returns a function that cancels it. The timer does not keep the process alive. */
   after(ms: number, act: () => void): () => void {
     const timer = setTimeout(act, ms).unref();
     return () => clearTimeout(timer);

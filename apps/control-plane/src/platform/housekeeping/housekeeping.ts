@@ -2,7 +2,7 @@ import { Injectable, Logger, type BeforeApplicationShutdown } from '@nestjs/comm
 
 const EVERY_MS = 60 * 60 * 1000;
 
-/** Hourly work that deletes what is no longer needed. Every replica does it; doing it twice is harmless. */
+/** Runs hourly work that deletes what is no longer needed. Every replica runs it; running it twice is harmless. */
 @Injectable()
 export class Housekeeping implements BeforeApplicationShutdown {
   private readonly logger = new Logger('housekeeping');

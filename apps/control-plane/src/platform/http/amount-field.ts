@@ -3,13 +3,13 @@ import { z } from 'zod';
 
 const DECIMAL = 'must be a decimal number with at most 6 places';
 const NOT_NEGATIVE = 'must not be negative';
-/** For the document: what `parseAmount` accepts, as far as a pattern says it. */
+/** Describes for the API document what `parseAmount` accepts, as far as a pattern can. */
 const UNSIGNED = { pattern: String.raw`^\d{1,13}(\.\d{1,6})?$` };
 const SIGNED = { pattern: String.raw`^-?\d{1,13}(\.\d{1,6})?$` };
 
 const isNotNegative = (amount: Micros): boolean => amount >= 0n;
 
-/** A decimal with at most 6 places, parsed to millionths. */
+/** Reads a decimal with at most 6 places and parses it to millionths. */
 function decimalOf(written: z.ZodType<string | number>) {
   return written
     .transform((input, context): Micros => {
@@ -28,7 +28,7 @@ function textOrNumber(text: z.GlobalMeta, number: z.GlobalMeta) {
   return z.union([z.string().max(32).meta(text), z.number().meta(number)], DECIMAL);
 }
 
-/** An amount of money in a body: decimal text or a JSON number. */
+/** Reads an amount of money in a body: decimal text or a JSON number. */
 export const signedAmountField = decimalOf(textOrNumber(SIGNED, {})).refine(
   (amount) => amount !== 0n,
   'must not be 0',
@@ -38,13 +38,13 @@ export const positiveAmountField = decimalOf(
   textOrNumber(UNSIGNED, { exclusiveMinimum: 0 }),
 ).refine((amount) => amount > 0n, 'must be greater than 0');
 
-/** A decimal of a body that is not negative: a price or a weight. */
+/** Reads a decimal of a body that is not negative: a price or a weight. */
 export const decimalField = decimalOf(textOrNumber(UNSIGNED, { minimum: 0 })).refine(
   isNotNegative,
   NOT_NEGATIVE,
 );
 
-/** The same in a query, which has text only. */
+/** Reads such a decimal in a query, where it is text. */
 export const amountQuery = decimalOf(z.string().max(32, DECIMAL).meta(UNSIGNED)).refine(
   isNotNegative,
   NOT_NEGATIVE,

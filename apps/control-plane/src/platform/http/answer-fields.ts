@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** Fields that many answers share. Answers are described, never parsed: these have no transforms. */
+/** Many answers share these fields. Answers are described and never parsed, so the fields have no transforms. */
 export const idField = z.int().positive();
-/** A count or a sum; exact up to 2^53. */
+/** Describes a count or a sum, exact up to 2^53. */
 export const countField = z.int();
 export const timeField = z.iso.datetime().describe('ISO 8601, UTC');
 export const amountText = z

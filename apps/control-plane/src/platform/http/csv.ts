@@ -6,7 +6,7 @@ export type CsvCell = string | number | bigint | boolean | Date | null | undefin
 
 const PIECE_CHARS = 65_536;
 
-/** Streams rows as they come from the database, so an export costs memory for one batch only. `fileName` without the extension. */
+/** Streams rows as they come from the database, so that an export needs memory for one batch only. `fileName` has no extension. */
 export function csvFile(
   fileName: string,
   header: string[],
@@ -18,7 +18,7 @@ export function csvFile(
   });
 }
 
-/** In pieces, not line by line: every piece is a write to the socket. */
+/** Yields pieces of many lines, because every piece is a write to the socket. */
 async function* csvLines(
   header: string[],
   rows: AsyncIterable<CsvCell[]> | Iterable<CsvCell[]>,
@@ -38,9 +38,8 @@ export function csvLine(cells: CsvCell[]): string {
 }
 
 /**
- * RFC 4180 quoting. A text that a spreadsheet would run as a formula gets an apostrophe in front (security S42), also where it begins with a line
- * feed or a full-width sign; numbers stay numbers. Names of earlier releases and texts of others may hold marks that a terminal obeys: each is
- * a replacement character.
+ * Quotes a cell by RFC 4180. A text that a spreadsheet would run as a formula gets a leading apostrophe (security S42), also where it begins with a
+ * line feed or a full-width sign; numbers stay numbers. Marks that a terminal would obey become replacement characters.
  * https://owasp.org/www-community/attacks/CSV_Injection
  */
 function csvCell(cell: CsvCell): string {

@@ -7,12 +7,12 @@ const CURSOR_CHARS_MAX = 512;
 
 export interface CursorPage<T> {
   data: T[];
-  /** null on the last page. */
+  /** Is null on the last page. */
   next_cursor: string | null;
   has_more: boolean;
 }
 
-/** The query of a log read by cursor: `cursor`, `page_size` and the given filters. */
+/** Describes the query of a log that is read by cursor: `cursor`, `page_size` and the given filters. */
 export function cursorQuery<Filters extends z.ZodRawShape>(filters: Filters) {
   return z.strictObject({
     cursor: z
@@ -26,7 +26,7 @@ export function cursorQuery<Filters extends z.ZodRawShape>(filters: Filters) {
   });
 }
 
-/** The answer of a log read by cursor. */
+/** Describes the answer of a log that is read by cursor. */
 export function cursorPageOf<T extends z.ZodType>(row: T) {
   return z.object({
     data: z.array(row),
@@ -35,7 +35,7 @@ export function cursorPageOf<T extends z.ZodType>(row: T) {
   });
 }
 
-/** Opaque to callers: the sort key of the last row seen, as JSON in base64url. */
+/** Encodes the sort key of the last row as JSON in base64url. Callers treat the text as opaque. */
 function encodeCursor(key: unknown): string {
   return Buffer.from(JSON.stringify(key)).toString('base64url');
 }
@@ -47,7 +47,7 @@ export function decodeCursor<T>(cursor: string, schema: z.ZodType<T>): T {
   return parsed.data;
 }
 
-/** Read `pageSize + 1` rows and pass them here: the extra one shows that a next page exists. */
+/** Makes a page from `pageSize + 1` rows. The extra row shows that a next page exists. */
 export function toCursorPage<Row, Out>(
   rows: Row[],
   options: { pageSize: number; keyOf: (row: Row) => unknown; map: (row: Row) => Out },

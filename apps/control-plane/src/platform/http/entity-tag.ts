@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { Refusal } from './refusal.ts';
 
-/** Id in the tag of a record of which there is one. */
+/** Is the id in the tag of a record that exists only once. */
 const SINGLETON_ID = 0;
 
 const tagged = z.object({ id: z.number().default(SINGLETON_ID), updated_at: z.iso.datetime() });
 
-/** The tag of a record, from its id and when it last changed (RFC 9110 8.8.3). Undefined for an answer that is no such record. */
+/** Returns the tag of a record, from its id and the time of its last change (RFC 9110 8.8.3); undefined for an answer that is not such a record. */
 export function entityTagOf(answer: unknown): string | undefined {
   const record = tagged.safeParse(answer);
   return record.success
@@ -14,7 +14,7 @@ export function entityTagOf(answer: unknown): string | undefined {
     : undefined;
 }
 
-/** Throws precondition_failed when a PUT came with `If-Match` and the record, which is locked, has changed since it was read. */
+/** Throws precondition_failed when a PUT came with `If-Match` and the locked record has changed since the caller read it. */
 export function refuseStale(
   { ifMatch }: { ifMatch?: string | undefined },
   row: { id?: number; updatedAt: Date },

@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 
-/** The kinds of fault of one field, each with its message. A name in braces is a parameter. Clients translate by code and parameters. */
+/** Lists the kinds of faults of one field with their messages. A name in braces is a parameter. Clients translate by code and parameters. */
 export const FIELD_FAULTS = {
   required: 'is required',
   unknown_field: 'is not a known field',
@@ -17,9 +17,9 @@ export const FIELD_FAULTS = {
   wrong_type: 'must be of type {expected}',
   wrong_format: 'must have the format {format}',
   not_one_of: 'must be one of {values}',
-  /** The value breaks a rule that the API document states as `x-rules`. The message is the text of the rule. */
+  /** The value breaks a rule that the API document states as `x-rules`; the message is the text of the rule. */
   rule: '',
-  /** The value is the reason of the refusal, whose code says why. */
+  /** The value is the reason of the refusal, and the code of the refusal explains it. */
   refused: '',
 } as const;
 type WithText = Exclude<FieldFault, 'rule' | 'refused'>;
@@ -27,7 +27,7 @@ type WithText = Exclude<FieldFault, 'rule' | 'refused'>;
 export type FieldFault = keyof typeof FIELD_FAULTS;
 type Parameters = Readonly<Record<string, string | number>>;
 
-/** The fault of one field: a dotted path into the body or query, the kind of fault and its parameters, and the message in English. */
+/** Describes the fault of one field: a dotted path into the body or query, the kind of fault, its parameters, and the message in English. */
 export interface FieldError {
   field: string;
   code: FieldFault;
@@ -42,17 +42,17 @@ export function fieldError(field: string, code: WithText, params: Parameters = {
   return { field, code, params, message };
 }
 
-/** The fault of a field that breaks a rule of `x-rules`. */
+/** Returns the fault of a field that breaks a rule of `x-rules`. */
 export function brokenRule(field: string, message: string): FieldError {
   return { field, code: 'rule', params: {}, message };
 }
 
-/** The field that a refusal of another code is about. */
+/** Returns the fault of the field that a refusal of another code concerns. */
 export function refusedField(field: string, message: string): FieldError {
   return { field, code: 'refused', params: {}, message };
 }
 
-/** Returns what zod found as the fault of one field. Messages that a schema states for itself are rules. */
+/** Returns zod's issue as the fault of one field. A message that a schema itself states is a rule. */
 export function faultOf(field: string, issue: z.core.$ZodIssue): FieldError {
   switch (issue.code) {
     case 'too_small':

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { INTEGER_MAX } from '../database/integer-max.ts';
 import { Refusal } from './refusal.ts';
 
-/** An id that cannot exist is an unknown id: 404, not 400. */
+/** An id that cannot exist is an unknown id and gets 404, not 400. */
 const parseId: PipeTransform<string, number> = {
   transform(text) {
     const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
@@ -20,8 +20,8 @@ const parseUuid: PipeTransform<string, string> = {
   },
 };
 
-/** `@IdPath() id: number`: the `:id` of a path. */
+/** `@IdPath() id: number` reads the `:id` of a path. */
 export const IdPath = () => Param('id', parseId);
 
-/** `@UuidPath('sid') sid: string`: a part of a path that is a UUID. */
+/** `@UuidPath('sid') sid: string` reads a UUID of a path. */
 export const UuidPath = (name: string) => Param(name, parseUuid);

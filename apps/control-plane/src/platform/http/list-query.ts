@@ -5,7 +5,7 @@ import { INTEGER_MAX } from '../database/integer-max.ts';
 
 export const PAGE_SIZE_MAX = 100;
 const PAGE_SIZE = 20;
-/** OFFSET reads what it skips: deeper pages are for filters, not for paging. */
+/** OFFSET reads the rows that it skips, so callers reach deep rows with filters instead of pages. */
 const PAGE_MAX = 10_000;
 const SEARCH_CHARS_MAX = 200;
 
@@ -24,7 +24,7 @@ export interface Page<T> {
   has_more: boolean;
 }
 
-/** The answer of a paged list. */
+/** Describes the answer of a paged list. */
 export function pageOf<T extends z.ZodType>(row: T) {
   return z.object({
     data: z.array(row),
@@ -36,8 +36,8 @@ export function pageOf<T extends z.ZodType>(row: T) {
 }
 
 /**
- * The query of a paged list: `page`, `page_size`, `sort` (a name of the whitelist, `-name` for descending), `q` and the given filters; anything else is refused.
- * Use as `@Query({ schema: listQuery({ sorts: ['id', 'name'], sort: 'id', filters: { status: z.enum(...).optional() } }) })`.
+ * Describes the query of a paged list: `page`, `page_size`, `sort` (a listed name; `-name` sorts descending), `q` and the given filters. It refuses
+ * anything else. Use: `@Query({ schema: listQuery({ sorts: ['id', 'name'], sort: 'id', filters: { status: z.enum(...).optional() } }) })`.
  */
 export function listQuery<const Sort extends string, Filters extends z.ZodRawShape>(options: {
   sorts: readonly [Sort, ...Sort[]];
@@ -58,21 +58,21 @@ export function listQuery<const Sort extends string, Filters extends z.ZodRawSha
 }
 
 const MOMENT = 'must be a date or a time of ISO 8601, e.g. 2026-01-31 or 2026-01-31T12:00:00Z';
-/** A moment in a body or query. A date alone is its begin in UTC. Parsed to ISO 8601 UTC. */
+/** Reads a point in time in a body or query and parses it to ISO 8601 UTC. A date alone is its start in UTC. */
 export const momentField = z
   .union([z.iso.datetime({ offset: true }), z.iso.date()], MOMENT)
   .transform((text) => new Date(text).toISOString());
 
 export const IN_FUTURE = 'must lie in the future';
 
-/** Filter values shared by several lists. */
+/** Several lists share these filter values. */
 export const idFilter = z.coerce.number().int().positive().max(INTEGER_MAX);
 export const booleanFilter = z.enum(['true', 'false']).transform((text) => text === 'true');
 
-/** The document cannot express them of the parts of a text. */
+/** The API document cannot express these rules for the parts of a text. */
 const IDS_RULES = [`must be at most ${INTEGER_MAX}`, `must have at most ${PAGE_SIZE_MAX} entries`];
 
-/** `?ids=3,17` */
+/** Describes a query such as `?ids=3,17`. */
 export function idsQuery(of: string) {
   return z.strictObject({
     ids: z
@@ -89,8 +89,8 @@ export function idsQuery(of: string) {
 export type IdsQuery = z.output<ReturnType<typeof idsQuery>>;
 
 /**
- * Runs a list. `columns` maps each sort name to a column of the builder (`alias.property`), `search` names the text columns `q` looks into.
- * The id breaks ties, so that no row shows up on two pages.
+ * Reads one page of a list. `columns` maps each sort name to a column of the builder (`alias.property`), and `search` names the text columns that `q`
+ * searches. The id breaks ties, so that no row appears on two pages.
  */
 export async function readPage<Row extends ObjectLiteral, Out, Sort extends string>(
   builder: SelectQueryBuilder<Row>,
@@ -111,14 +111,14 @@ export async function readPage<Row extends ObjectLiteral, Out, Sort extends stri
     .addOrderBy(`${builder.alias}.id`, direction)
     .skip((query.page - 1) * query.page_size)
     .take(query.page_size);
-  // Side by side: each may look through the whole table.
+  // Both statements run at the same time, because each may read the whole table.
   const [rows, total] = await Promise.all([builder.getMany(), counter.getCount()]);
   const { page, page_size } = query;
   const has_more = page * page_size < total;
   return { data: rows.map(options.map), page, page_size, total, has_more };
 }
 
-/** Text of a caller inside LIKE matches itself only. */
+/** Escapes a caller's text for LIKE, so that it matches only itself. */
 export function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');
 }

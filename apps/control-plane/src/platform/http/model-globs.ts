@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Model names with `*` wildcards, separated by commas; empty or `*` = all. Each is kept once. */
+/** Reads model names with `*` wildcards, separated by commas; an empty text or `*` means all. Duplicates are removed. */
 export function modelGlobs(charsMax: number) {
   return z
     .string()

@@ -2,15 +2,15 @@ import { brokenRule, refusedField, type FieldError } from './field-faults.ts';
 import { REFUSALS, type RefusalCode } from './refusals.ts';
 
 export interface RefusalContext {
-  /** Public: what about this request, in a sentence. */
+  /** A sentence about this request, which the caller sees. */
   detail?: string;
   errors?: FieldError[];
   retryAfterSeconds?: number;
-  /** For the operator's log only. */
+  /** The cause, for the operator's log only. */
   cause?: unknown;
 }
 
-/** An expected no. Anything else that is thrown is a bug and becomes a 500. */
+/** Is thrown for an expected refusal. Any other error is a bug and becomes a 500. */
 export class Refusal extends Error {
   readonly status: number;
   readonly title: string;
@@ -25,7 +25,7 @@ export class Refusal extends Error {
   }
 }
 
-/** The usual refusal of one field. */
+/** Returns the usual refusal of one field. */
 export function invalidField(field: string, message: string): Refusal {
   return new Refusal('invalid_request', {
     detail: `${field}: ${message}`,
@@ -33,7 +33,10 @@ export function invalidField(field: string, message: string): Refusal {
   });
 }
 
-/** 404 of an id; `field` is where a body or query names it. The same words whether it never existed, is gone or is another account's (security S24). */
+/**
+ * Returns the 404 of an id; `field` names the place in a body or query. The words are the same whether the record never existed, is deleted or
+ * belongs to another account (security S24).
+ */
 export function noSuch(
   kind:
     | 'access token'

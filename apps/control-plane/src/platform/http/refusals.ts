@@ -1,6 +1,6 @@
 /**
- * Every expected no of the administration interface: code -> status and public text. Features add their codes here, so a code means one thing everywhere.
- * The text is for the caller; what only the operator may know goes to the log.
+ * Maps every refusal code of the administration interface to its status and public text. Features add their codes here, so that a code means one
+ * thing everywhere. The text is for the caller; details for the operator go to the log.
  */
 export const REFUSALS = {
   // The request itself

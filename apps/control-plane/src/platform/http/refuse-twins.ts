@@ -1,7 +1,7 @@
 import type { Refusal } from './refusal.ts';
 import { isUniqueViolation } from '../database/database-errors.ts';
 
-/** The result of a write. A violated unique constraint, by its name, becomes its refusal. */
+/** Returns the result of a write. The violation of a unique constraint, given by name, becomes its refusal. */
 export async function refuseTwins<T>(
   result: Promise<T>,
   refusals: Readonly<Record<string, () => Refusal>>,

@@ -3,12 +3,15 @@ import { z } from 'zod';
 
 const NO_HIDDEN_MARKS = 'must not contain control characters or marks that turn text around';
 
-/** Text to look for, not empty without the blanks around it, which are dropped. `max` in characters. What is kept is a `nameText` or a `noteText`. */
+/**
+ * Reads a text to search for. Surrounding blanks are removed, and the rest is not empty. `max` counts characters. Stored texts are a `nameText` or a
+ * `noteText`.
+ */
 export function trimmedText(max: number) {
   return z.string().trim().min(1).max(max).meta({ pattern: SOMETHING });
 }
 
-/** A name that people give: on one line, and what is seen is what is there. */
+/** Reads a name. It has one line and no invisible characters. */
 export function nameText(max: number) {
   return visibleText(HIDDEN_IN_NAMES)
     .trim()
@@ -17,7 +20,7 @@ export function nameText(max: number) {
     .meta({ pattern: someVisible(HIDDEN_IN_NAMES) });
 }
 
-/** A reason that people write; it may have several lines. */
+/** Reads a reason, which may have several lines. */
 export function noteText(max: number) {
   return visibleText(HIDDEN_MARKS)
     .trim()
@@ -26,20 +29,20 @@ export function noteText(max: number) {
     .meta({ pattern: someVisible(HIDDEN_MARKS) });
 }
 
-/** A `noteText` that may be empty. */
+/** Reads a `noteText` that may be empty. */
 export function optionalNoteText(max: number) {
   return visibleText(HIDDEN_MARKS)
     .max(max)
     .meta({ pattern: `^[^${HIDDEN_MARKS}]*$` });
 }
 
-/** Checked before blanks are dropped: some of the marks are blanks. */
+/** Is checked before blanks are removed, because some of the marks are blanks. */
 function visibleText(marks: string) {
   const visible = new RegExp(`^[^${marks}]*$`, 'u');
   return z.string().refine((text) => visible.test(text), NO_HIDDEN_MARKS);
 }
 
-/** For the document: a length counts blanks, too. */
+/** Describes the rule for the API document, whose lengths count blanks too. */
 const SOMETHING = String.raw`\S`;
 
 function someVisible(marks: string): string {

@@ -8,13 +8,13 @@ interface Issue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
   /** zod's list of unknown fields, which carries no path of its own. */
   readonly keys?: readonly string[];
-  /** zod's kind of problem; `custom` is a rule of ours. */
+  /** zod's kind of issue; `custom` is one of our rules. */
   readonly code?: string;
 }
 
 const ERRORS_MAX = 50;
 
-/** Bodies and queries are parsed by the zod schema given beside the parameter: `@Body({ schema })`. Parameters without one pass unparsed. */
+/** Parses bodies and queries with the zod schema beside the parameter: `@Body({ schema })`. Parameters without a schema pass unparsed. */
 @Injectable()
 export class ValidationPipe extends StandardSchemaValidationPipe {
   override async transform<T>(value: T, metadata: ArgumentMetadata): Promise<T> {
@@ -31,7 +31,7 @@ export class ValidationPipe extends StandardSchemaValidationPipe {
   }
 }
 
-/** PostgreSQL stores neither NUL nor lone surrogates; refused here they are the caller's mistake, refused there they would be a 500. */
+/** Finds text that PostgreSQL cannot store: NUL and lone surrogates. The caller gets a 400 here; without the check the database's error would become a 500. */
 function findUnstorableText(value: unknown, path: string[] = []): string[] | undefined {
   if (typeof value === 'string')
     return value.includes('\0') || !value.isWellFormed() ? path : undefined;

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request, Response, NextFunction } from 'express';
 
-/** The sender of a request, before the account is known. */
+/** Describes the sender of a request before the account is known. */
 export interface Visitor {
-  /** Made here; one from outside is never accepted, it would let a caller write into our logs. */
+  /** The server makes the id. An id from outside is never accepted, because a caller could write into our logs with it. */
   requestId: string;
-  /** The peer's address, or the one a trusted proxy vouches for. */
+  /** The address of the peer, or the one that a trusted proxy states. */
   address: string;
-  /** The client's own name, cut; for lists of sessions. */
+  /** The client's user agent, cut to a limit, for lists of sessions. */
   userAgent: string;
 }
 
@@ -28,24 +28,24 @@ export function visitorOf(request: Request): Visitor {
   return visitor;
 }
 
-/** Names the request in its answer, before anything can refuse it. */
+/** Sets the request id in the answer before anything can refuse the request. */
 export function identifyRequest(request: Request, response: Response, next: NextFunction): void {
   response.setHeader('x-request-id', visitorOf(request).requestId);
   next();
 }
 
-/** `@FromVisitor() visitor: Visitor` for public routes; others take `@Caller()`. */
+/** Public routes take `@FromVisitor() visitor: Visitor`; others take `@FromCaller()`. */
 export const FromVisitor = createParamDecorator((_: unknown, context: ExecutionContext) =>
   visitorOf(context.switchToHttp().getRequest<Request>()),
 );
 
-/** RFC 9562 version 7: sortable by time. */
+/** Makes a UUID of version 7 (RFC 9562), which sorts by time. */
 export function uuidv7(nowMs: number, random: string = randomUUID()): string {
   const time = nowMs.toString(16).padStart(12, '0');
   return `${time.slice(0, 8)}-${time.slice(8)}-7${random.slice(15)}`;
 }
 
-/** IPv4 arrives as ::ffff:a.b.c.d on a dual-stack socket; one client must not count as two. */
+/** A dual-stack socket shows IPv4 as ::ffff:a.b.c.d, and one client must not count as two. */
 function normaliseAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/i, '');
 }

@@ -1,4 +1,4 @@
-/** One text per value whatever the order of its keys, so that equal requests hash equally. Bigints become strings. */
+/** Serialises a value to one text whatever the order of its keys, so that equal requests have equal hashes. Bigints become strings. */
 export function canonicalJson(value: unknown): string {
   return JSON.stringify(value, (_key, inner: unknown) => {
     if (typeof inner === 'bigint') return inner.toString();

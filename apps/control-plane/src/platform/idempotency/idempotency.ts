@@ -14,28 +14,28 @@ export const IDEMPOTENCY_HEADER = 'Idempotency-Key';
 const storedRow = z.object({ request_hash: z.string(), response_body: z.unknown() });
 
 export interface IdempotentRequest {
-  /** The caller, not the account acted for: a key belongs to who sent it. */
+  /** The caller and not the account acted on: a key belongs to its sender. */
   userId: number;
-  /** Fixed name of the route, e.g. `POST /wallet/recharge`. */
+  /** The fixed name of the route, for example `POST /wallet/recharge`. */
   route: string;
-  /** From `@IdempotencyKey()`; undefined = every call counts. */
+  /** The value of `@IdempotencyKey()`. Without a key every call counts. */
   key: string | undefined;
-  /** All that decides the effect: parsed body, path ids. Compared by hash. */
+  /** Everything that decides the effect: the parsed body and path ids. Two bodies are compared by hash. */
   body: unknown;
-  /** Status the route answers, kept beside the answer. */
+  /** The status that the route answers. It is stored with the answer. */
   status: number;
-  /** Fields of the answer that are shown once: they are stored, and answered to a repeat, as null. */
+  /** The fields of the answer that are shown once. They are stored, and returned to a repeated call, as null. */
   secrets?: readonly string[];
 }
 
-/** Answers that repeat an earlier one: their responses say so in a header. */
+/** Holds answers that repeat an earlier one, whose responses carry a header for it. */
 const replayed = new WeakSet<object>();
 
 export function isReplayed(answer: unknown): boolean {
   return typeof answer === 'object' && answer !== null && replayed.has(answer);
 }
 
-/** A retried POST that moves money answers what the first one answered, for 24 hours. */
+/** Makes a repeated POST that moves money return the answer of the first one for 24 hours. */
 @Injectable()
 export class Idempotency {
   constructor(
@@ -46,8 +46,8 @@ export class Idempotency {
   }
 
   /**
-   * Runs `work` in a transaction at most once per (user, route, key) and stores its answer in that same transaction.
-   * Throws idempotency_in_progress (409) while another holds the key, idempotency_key_reused (422) for another body. Nothing is kept when `work` throws.
+   * Runs `work` in a transaction at most once per (user, route, key) and stores its answer in the same transaction. Throws idempotency_in_progress
+   * (409) while another call holds the key, and idempotency_key_reused (422) for another body. Stores nothing when `work` throws.
    */
   async run<T extends object>(
     request: IdempotentRequest,
@@ -61,7 +61,7 @@ export class Idempotency {
       const stored = await this.find(tx, request, key);
       if (stored && stored.request_hash !== requestHash)
         throw new Refusal('idempotency_key_reused');
-      // Stored by this same function for this route, so it has the route's own shape.
+      // This function stored the answer for this route, so it has the route's shape.
       if (stored) return markReplayed(stored.response_body as T);
       const answer = await work(tx);
       await tx.query(
@@ -85,7 +85,7 @@ export class Idempotency {
     );
   }
 
-  /** Held to the end of the transaction, so who gets it after us also sees our stored answer. */
+  /** Takes a lock until the transaction ends, so that the next holder also sees the stored answer. */
   private async lock(tx: EntityManager, request: IdempotentRequest, key: string): Promise<void> {
     const name = canonicalJson(['idempotency', request.userId, request.route, key]);
     const rows: { locked: boolean }[] = await tx.query(
@@ -118,7 +118,7 @@ function withoutSecrets(answer: object, secrets: readonly string[] = []): object
   return { ...answer, ...Object.fromEntries(secrets.map((name) => [name, null])) };
 }
 
-/** `@IdempotencyKey() key: string | undefined`: the optional header, 1-255 visible ASCII characters. A route that takes it is documented to take it. */
+/** `@IdempotencyKey() key: string | undefined` reads the optional header of 1 to 255 visible ASCII characters and documents it for the route. */
 export const IdempotencyKey = createParamDecorator(
   (_: unknown, context: ExecutionContext): string | undefined => {
     const key = context.switchToHttp().getRequest<Request>().header('idempotency-key');

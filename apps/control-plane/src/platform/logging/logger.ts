@@ -1,7 +1,7 @@
 import type { LoggerService } from '@nestjs/common';
 import { pino, type DestinationStream, type Logger as Pino, type LoggerOptions } from 'pino';
 
-/** Wherever these names occur, their values stay out of the log (security S13). */
+/** The log never shows the values of these names, wherever they occur (security S13). */
 const SECRET_NAMES = [
   'authorization',
   'cookie',
@@ -16,7 +16,7 @@ const SECRET_NAMES = [
   'credential',
 ];
 
-/** Nest logs every module and route it wires: a hundred lines of no use in a healthy start. */
+/** Nest logs every module and route at start, about a hundred lines without use in a healthy start. */
 const BOOT_CONTEXTS = new Set<unknown>([
   'InstanceLoader',
   'RoutesResolver',
@@ -29,7 +29,7 @@ export function createPino(level: string, destination?: DestinationStream): Pino
   const options: LoggerOptions = {
     level,
     base: { service: 'control-plane' },
-    // One line of JSON an entry: newlines and escape sequences of callers arrive escaped (security S48).
+    // An entry is one line of JSON, so newlines and escape sequences of callers are escaped (security S48).
     formatters: { level: (label) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: {
@@ -41,7 +41,7 @@ export function createPino(level: string, destination?: DestinationStream): Pino
   return destination ? pino(options, destination) : pino(options);
 }
 
-/** TypeORM and pg errors carry the statement's parameters, which may be secrets: only name, message, code and stack are kept. */
+/** Keeps name, message, code and stack only, because TypeORM and pg errors carry the statement's parameters, which may be secrets. */
 function serializeError(error: unknown) {
   if (!(error instanceof Error)) return { message: String(error) };
   const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
@@ -52,7 +52,7 @@ function serializeError(error: unknown) {
   return { type: error.name, message: error.message, stack: error.stack, ...code, ...cause };
 }
 
-/** Nest's logger on pino: `new Logger('context')` anywhere writes here. `error(cause, text)` keeps the cause's stack. */
+/** Writes Nest's log entries through pino. `new Logger('context')` anywhere writes here, and `error(cause, text)` keeps the stack of the cause. */
 export class StructuredLogger implements LoggerService {
   constructor(private readonly pino: Pino) {}
 

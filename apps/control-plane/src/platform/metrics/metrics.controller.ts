@@ -9,7 +9,7 @@ import { Metrics } from './metrics.ts';
 const DENIED =
   'Metrics need METRICS_CREDENTIAL, or without one FLEET_CREDENTIAL: Authorization: Bearer METRICS_CREDENTIAL\n';
 
-/** For Prometheus: outside /admin-api and refused by the front door. */
+/** Serves Prometheus. The route is outside /admin-api, and the front door refuses it. */
 @Controller()
 export class MetricsController {
   constructor(

@@ -10,19 +10,19 @@ import {
 } from 'prom-client';
 
 const LATENCY_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** Prometheus waits 10 s for a scrape; what takes longer than this is left out of it. */
+/** Prometheus waits 10 s for a scrape. A collector that takes longer than this is left out. */
 const COLLECT_TIMEOUT_MS = 4_000;
-/** The event loop's delay is sampled by a timer, which wakes an idle process. */
+/** A timer samples the event loop's delay, and each sample wakes an idle process. */
 const EVENT_LOOP_SAMPLE_MS = 100;
 
-/** Sets gauges for a scrape. While it fails they are left out: an old figure would pass for today's. */
+/** Sets gauges for a scrape. When it fails its gauges are absent, because an old figure would look current. */
 export interface Collector {
   readonly name: string;
   readonly gauges: readonly Gauge[];
   readonly collect: () => Promise<void>;
 }
 
-/** The figures of this process, and those that collectors read from PostgreSQL and Redis when it is scraped. Labels are bounded: never an account, a key or a user. */
+/** Holds the figures of this process, and reads others from PostgreSQL and Redis at a scrape. Labels are bounded: never an account, a key or a user. */
 @Injectable()
 export class Metrics {
   private readonly logger = new Logger('metrics');
@@ -90,7 +90,7 @@ export class Metrics {
     });
   }
 
-  /** In OpenMetrics' format. Scrapes at the same moment share one reading. */
+  /** Returns the figures in the OpenMetrics format. Scrapes at the same moment share one reading. */
   text(): Promise<string> {
     this.running ??= this.read().finally(() => (this.running = undefined));
     return this.running;
@@ -108,7 +108,7 @@ export class Metrics {
     } catch (error) {
       for (const gauge of gauges) {
         gauge.reset();
-        // A reset leaves a sample of 0 where there are no labels.
+        // A reset leaves a sample of 0 in a gauge without labels.
         if (this.plain.has(gauge)) gauge.remove();
       }
       if (!this.failing.has(name)) this.logger.warn(error, `the metrics of ${name} cannot be read`);
@@ -121,11 +121,11 @@ export class Metrics {
 export interface ServedRequest {
   readonly requestId: string;
   readonly method: string;
-  /** The route as declared, never as asked for. */
+  /** The declared route, never the requested path. */
   readonly route: string;
   readonly status: number;
   readonly durationMs: number;
-  /** The ids of its trace, where one is kept. */
+  /** The ids of the request's trace; null when it is not kept. */
   readonly trace: TraceContext | null;
 }
 
@@ -135,7 +135,7 @@ export function exemplarOf(requestId: string, trace: TraceContext | null): Recor
     : { request_id: requestId };
 }
 
-/** The typed constructor makes registries of the older format only, which take no exemplars. */
+/** prom-client's typed constructor makes registries of the Prometheus format only, which take no exemplars. */
 function openMetricsRegistry(): Registry<OpenMetricsContentType> {
   const registry = new Registry<OpenMetricsContentType>();
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);

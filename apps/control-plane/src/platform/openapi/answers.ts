@@ -4,33 +4,36 @@ import type { RefusalCode } from '../http/refusals.ts';
 
 export const ANSWERS = 'tollgate:answers';
 
-/** The API document's facts about a route, besides its parameters and permission. */
+/** Holds what the API document says about a route besides its parameters and permission. */
 export interface AnswersNote {
   summary: string;
-  /** null: no content. */
+  /** null means that the answer has no content. */
   schema: z.ZodType | null;
   refuses: readonly RefusalCode[];
-  /** `?format=csv` answers a file. */
+  /** True when `?format=csv` returns a file. */
   isAlsoCsv: boolean;
-  /** Server-sent events; the schema is that of one event. */
+  /** True for server-sent events; the schema then describes one event. */
   isStream: boolean;
 }
 
 interface AnswersOptions {
-  /** Codes of this route besides those every route of its kind has; specs fail on a code that is not listed here. */
+  /** The codes of this route beyond those of every route of its kind. Specs fail on a code that is not listed here. */
   refuses?: readonly RefusalCode[];
   isAlsoCsv?: boolean;
 }
 
 type Answering<T> = (...parameters: never[]) => T | Promise<T>;
-/** Generic in the method, because a property descriptor is invariant. */
+/** The type is generic in the method, because a property descriptor is invariant. */
 type RouteDecorator<T> = <Method extends Answering<T>>(
   target: object,
   key: string | symbol,
   descriptor: TypedPropertyDescriptor<Method>,
 ) => void;
 
-/** `@Answers('List keys', pageOf(keyResponseSchema))`. The compiler holds the method's answer against the schema, specs hold what is really sent. */
+/**
+ * `@Answers('List keys', pageOf(keyResponseSchema))` documents a route. The compiler checks the method's type against the schema, and specs check the
+ * real answers.
+ */
 export function Answers<T extends z.ZodType>(
   summary: string,
   schema: T,
@@ -39,7 +42,7 @@ export function Answers<T extends z.ZodType>(
   return note({ summary, schema, refuses, isAlsoCsv, isStream: false });
 }
 
-/** For routes that answer server-sent events, each of the given schema. */
+/** Documents a route that answers server-sent events, each of the given schema. */
 export function Streams(
   summary: string,
   schema: z.ZodType,
@@ -48,7 +51,7 @@ export function Streams(
   return note({ summary, schema, refuses, isAlsoCsv: false, isStream: true });
 }
 
-/** For routes that answer 204. */
+/** Documents a route that answers 204. */
 export function AnswersNothing(
   summary: string,
   { refuses = [] }: AnswersOptions = {},

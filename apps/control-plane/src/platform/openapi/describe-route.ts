@@ -5,7 +5,7 @@ import { REFUSALS, type RefusalCode } from '../http/refusals.ts';
 import { IDEMPOTENCY_HEADER } from '../idempotency/idempotency.ts';
 import { EXAMPLE, OPTIONAL, type DocumentBook } from './document-book.ts';
 
-/** Names of the two ways to show a session. */
+/** Names the two ways to present a session. */
 export const SECURITY = { bearer: 'bearer', cookie: 'cookie' } as const;
 
 const parameter = z.looseObject({ name: z.string(), in: z.string() });
@@ -20,7 +20,7 @@ const jsonBody = z.looseObject({
 });
 type Operation = z.output<typeof operation>;
 
-/** Adds what the framework cannot know: what it does, who may call it, what it answers and how it refuses. */
+/** Adds what the framework cannot know: the summary, the permission, the answers and the refusals. */
 export function describeRoute(
   document: OpenAPIObject,
   { route, prefix, book }: { route: RouteEntry; prefix: string; book: DocumentBook },
@@ -60,7 +60,7 @@ const IF_MATCH = {
   description: 'The `ETag` under which the record was read: it is changed only if it still has it',
 };
 
-/** Imports that replace all rows: they change no record that was read. */
+/** These imports replace all rows, so they take no entity tag. */
 const IMPORTS: ReadonlySet<string> = new Set(['/models/families']);
 
 function changesRecord({ method, path }: RouteEntry): boolean {
@@ -108,7 +108,7 @@ function successOf(described: Operation, { answers }: RouteEntry, book: Document
   };
 }
 
-/** The refusals by status, each with its codes. Answers that every server may give are `default`. */
+/** Groups the refusals by status, each with its codes. Answers that every server may give are `default`. */
 function refusalsOf(codes: readonly RefusalCode[], book: DocumentBook) {
   const byStatus = Object.entries(Object.groupBy(codes, (code) => String(REFUSALS[code].status)));
   return {
@@ -117,7 +117,7 @@ function refusalsOf(codes: readonly RefusalCode[], book: DocumentBook) {
   };
 }
 
-/** The refusals of every route of its kind, then its own. */
+/** Returns the codes of every route of this kind, then the route's own. */
 function codesOf({ parameters, requestBody }: Operation, route: RouteEntry): RefusalCode[] {
   const isChange = route.method !== 'GET';
   const takes = (name: string): boolean => parameters.some((one) => one.name === name);

@@ -7,7 +7,7 @@ import type { Response } from 'express';
 import { Permission } from '../access/permission.ts';
 import { Refusal } from '../http/refusal.ts';
 
-/** Everything comes from here, nothing inline: a page that shows data must not be a way to run any. The library draws its icons from data: URLs. */
+/** The page loads everything from this server and nothing inline, so that shown data cannot run as a script. The library draws its icons from data: URLs. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -28,13 +28,13 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** No validator: it is a foreign service. */
+/** The page uses no validator, because the default one is a foreign service. */
 const SCRIPT = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#page', validatorUrl: null, deepLinking: true, docExpansion: 'none', filter: true, showExtensions: true, defaultModelsExpandDepth: 0, persistAuthorization: false });
 `;
 
 const assets = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 const asset = (name: string): Buffer => readFileSync(path.join(assets, name));
-/** The files by name, so that no path of a caller ever reaches the disk. Each is read when first asked for. */
+/** Maps file names to files, so that no path of a caller reaches the disk. Each file is read at its first request. */
 const FILES: Readonly<Record<string, { type: string; read: () => Buffer | string }>> = {
   'page.js': { type: 'text/javascript', read: () => SCRIPT },
   'swagger-ui-bundle.js': { type: 'text/javascript', read: () => asset('swagger-ui-bundle.js') },
@@ -42,7 +42,7 @@ const FILES: Readonly<Record<string, { type: string; read: () => Buffer | string
   'favicon-32x32.png': { type: 'image/png', read: () => asset('favicon-32x32.png') },
 };
 
-/** The API document as a page, without any foreign host. */
+/** Serves the API document as a page, without any foreign host. */
 @ApiExcludeController()
 @Controller('docs')
 export class DocsController {

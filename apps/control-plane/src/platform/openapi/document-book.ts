@@ -3,9 +3,9 @@ import { ROWS } from './named-tables.ts';
 import { FIELD_FAULTS } from '../http/field-faults.ts';
 import { REFUSALS, type RefusalCode } from '../http/refusals.ts';
 
-/** Marks a schema that also accepts no value at all, until the route is described. */
+/** Marks a schema that also accepts a missing value, until the route is described. */
 export const OPTIONAL = 'x-optional';
-/** `.meta()` of a body: a value of it, for readers and for tests that are generated from the document. */
+/** Holds an example body in `.meta()`, for readers and for tests that are generated from the document. */
 export const EXAMPLE = 'x-example';
 
 type JsonSchema = Record<string, unknown>;
@@ -53,15 +53,15 @@ const ERROR_CODE_SCHEMA = {
   [ROWS]: Object.entries(REFUSALS).map(([name, { status }]) => ({ name, status })),
 };
 
-/** Parts that routes share. zod schemas become JSON Schema 2020-12; what carries `.meta({ id })` becomes a component that others refer to. */
+/** Collects the parts that routes share. zod schemas become JSON Schema 2020-12; a schema with `.meta({ id })` becomes a component that others refer to. */
 export class DocumentBook {
   private readonly schemas = new Map<string, JsonSchema>();
   private readonly responses = new Map<string, JsonSchema>();
 
-  /** Undefined for what is no zod schema: the framework then looks for itself. */
+  /** Returns undefined for anything that is not a zod schema, which the framework then describes itself. */
   convert(schema: unknown, io: 'input' | 'output'): { schema: never } | undefined {
     if (!(schema instanceof z.ZodType)) return undefined;
-    // Wrapped, so that a named schema comes out as a reference even when it is asked for itself.
+    // The wrapper makes a named schema come out as a reference even when it is requested directly.
     const whole = z.toJSONSchema(z.object({ it: schema }), {
       target: 'draft-2020-12',
       io,
@@ -80,7 +80,7 @@ export class DocumentBook {
     return { schema: { ...properties.it, ...(isOptional && { [OPTIONAL]: true }) } as never };
   }
 
-  /** A refusal by one of `codes`, which share a status. */
+  /** Describes a refusal by one of `codes`, which share a status. */
   refusal(codes: readonly RefusalCode[]): { $ref: string } {
     const name = codes.join('.');
     const description = codes.map((code) => `\`${code}\`: ${REFUSALS[code].title}`).join('\n\n');
@@ -115,14 +115,14 @@ function sorted(parts: ReadonlyMap<string, JsonSchema>): Record<string, never> {
 
 const RULES = 'x-rules';
 
-/** Rules that JSON Schema cannot express stand in the document in their own words, which are those of the refusal. */
+/** Writes rules that JSON Schema cannot express into the description, in the words of their refusals. */
 function stateRules(zodSchema: z.core.$ZodType, schema: JsonSchema): void {
   const given = z.array(z.string()).default([]).parse(schema[RULES]);
   const rules = new Set([...given, ...rulesOf(zodSchema)]);
   if (rules.size > 0) schema[RULES] = [...rules];
 }
 
-/** Its own rules, and those of what it wraps: `.meta()` of an optional field would take their place. */
+/** Returns the rules of a schema and of the schemas that it wraps, because `.meta()` of an optional field hides those of the inner schema. */
 function rulesOf(schema: z.core.$ZodType): string[] {
   if (!(schema instanceof z.ZodType)) return [];
   const stated = (schema.def.checks ?? []).flatMap((check) => {
@@ -137,7 +137,7 @@ function rulesOf(schema: z.core.$ZodType): string[] {
   ];
 }
 
-/** Leaves out what only repeats: the pattern behind a format, and, of answers, the bounds every JSON integer has. */
+/** Removes what only repeats: the pattern behind a format and, in answers, the bounds of every JSON integer. */
 function simplify(schema: JsonSchema, io: 'input' | 'output'): void {
   if (schema['format'] !== undefined) delete schema['pattern'];
   if (io === 'input') return;

@@ -13,7 +13,7 @@ import {
 } from '@tollgate/contracts';
 import { z } from 'zod';
 
-/** The facts about each value of a named enumeration, in its order. `npm run generate` writes both into the typed client. */
+/** Holds the facts about each value of a named enumeration, in order. `npm run generate` writes them into the typed client. */
 export const ROWS = 'x-rows';
 
 export const chargedClassField = z.enum(CHARGED_CLASSES).meta({

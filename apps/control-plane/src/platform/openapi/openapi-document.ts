@@ -12,7 +12,7 @@ const DESCRIPTION = `Users, wallets, models, keys, upstreams, routes and proxy n
 Sign in with \`POST /admin-api/auth/login\` and send the token as \`Authorization: Bearer\`. \`x-permission\` of a route says who may call it: \`public\`, \`user\` (an active account, for its own data) or \`admin\`.
 Money is decimal text, times are ISO 8601 UTC, unknown fields are refused, and every failure is problem+json (RFC 9457) with a \`code\`. \`x-rules\` states what JSON Schema cannot, in the words of the refusal; those of the document hold everywhere.`;
 
-/** In the order in which they are shown. */
+/** The order of the tags is the order in which readers see them. */
 const TAGS: Readonly<Record<string, string>> = {
   auth: 'Sessions of the administration interface',
   users: 'Accounts: approve, reject, freeze, unfreeze, delete',
@@ -41,7 +41,7 @@ const TAGS: Readonly<Record<string, string>> = {
   health: 'For load balancers and supervisors',
 };
 
-/** The API document, compiled once from the routes, their zod schemas and their permissions. */
+/** Compiles the API document once, from the routes, their zod schemas and their permissions. */
 @Injectable()
 export class OpenApiDocument {
   private document: OpenAPIObject | undefined;
@@ -49,12 +49,12 @@ export class OpenApiDocument {
 
   constructor(private readonly routes: RouteTable) {}
 
-  /** Called once, when the application is wired. */
+  /** Is called once, when the application is wired. */
   describe(app: INestApplication, prefix: string): void {
     this.wired = { app, prefix };
   }
 
-  /** The first call compiles it, which takes 0.3 s of one core. */
+  /** Compiles the document at the first call, which takes 0.3 s of CPU. */
   read(): OpenAPIObject {
     if (!this.wired) throw new Error('there is no application to describe');
     this.document ??= this.compile(this.wired);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { modelGlobs } from '../http/model-globs.ts';
 import { rateWindowField } from './named-tables.ts';
 
-/** Each admission looks at those of the key and of the account. */
+/** Each admission evaluates the rates of the key and of the account. */
 const RATES_MAX = 8;
 const MODELS_CHARS_MAX = 512;
 const NO_MODELS = 'name the models: the limit of this window for all models is a field of the key';
@@ -21,7 +21,7 @@ const rateBody = z.strictObject({
     .describe('Whether tokens that were read from a cache count'),
 });
 
-/** A rate as the interface shows it. */
+/** Validates a rate in the form that the interface shows. */
 export const rateField = z
   .object({
     window: rateWindowField,
@@ -37,7 +37,7 @@ const rates = z
   .max(RATES_MAX)
   .refine((list) => new Set(list.map(nameOf)).size === list.length, TWICE);
 
-/** Rates of an account count over all its keys. */
+/** A rate of an account counts the requests of all its keys. */
 export const accountRates = rates.meta({ 'x-rules': [TWICE] });
 /** Each rate of a key names the models that it counts. */
 export const keyRates = rates

@@ -12,16 +12,16 @@ import {
 
 export interface RouteEntry {
   method: string;
-  /** The declared path, below the prefix: `/users/:id/freeze`. */
+  /** The declared path below the prefix, for example `/users/:id/freeze`. */
   path: string;
   permission: PermissionLevel;
-  /** Access tokens do not reach it. */
+  /** True when access tokens cannot reach the route. */
   isSessionOnly: boolean;
-  /** For which bodies it needs a password given lately. */
+  /** The bodies for which the route needs a recently entered password. */
   freshPassword: FreshPasswordRule | undefined;
   controller: string;
   handler: string;
-  /** Absent on routes that the API document leaves out. */
+  /** Is absent on routes that the API document leaves out. */
   answers: AnswersNote | undefined;
 }
 
@@ -29,7 +29,7 @@ const paths = z
   .union([z.string(), z.array(z.string())])
   .transform((value) => (typeof value === 'string' ? [value] : value));
 
-/** The live route table with permissions: for the access matrix test and the API document. */
+/** Lists the routes with their permissions, for the access matrix test and the API document. */
 @Injectable()
 export class RouteTable implements OnApplicationBootstrap {
   private found: RouteEntry[] | undefined;
@@ -61,8 +61,8 @@ export class RouteTable implements OnApplicationBootstrap {
   }
 
   /**
-   * Methods of the routes at a path, written as it is below the prefix; empty where there is none. A path that is declared as it is
-   * written belongs to no route with a parameter in its place. HEAD is answered wherever GET is.
+   * Returns the methods of the routes at a path, in the form below the prefix; an unknown path has none. A path that is declared literally belongs to
+   * no route with a parameter in its place. HEAD is answered wherever GET is.
    */
   methodsAt(path: string): string[] {
     const asked = path.replace(/(?<=.)\/$/, '').split('/');

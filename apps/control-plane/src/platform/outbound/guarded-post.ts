@@ -2,7 +2,7 @@ import { guardedRequest, type GuardedRequest } from './guarded-request.ts';
 
 const TIMEOUT_MS = 5_000;
 
-/** Sends a notice through the guarded client. Resolves with the status; the answer's body is not read. */
+/** Sends a notification through the guarded client. Resolves with the status; the body of the answer is not read. */
 export async function guardedPost(
   url: URL,
   notice: Pick<GuardedRequest, 'body' | 'headers' | 'policy'>,

@@ -5,12 +5,12 @@ import { guardedLookup, literalRefusal } from '@tollgate/outbound';
 
 export interface GuardedRequest {
   method?: 'GET' | 'POST';
-  /** Empty for GET. */
+  /** Is empty for GET. */
   body: string;
   headers: Record<string, string>;
   policy: OutboundPolicy;
   timeoutMs: number;
-  /** The bytes that are read of an answer; a longer one is cut there. */
+  /** The largest number of bytes to read of an answer; a longer answer is cut. */
   bytesMax: number;
 }
 
@@ -20,8 +20,8 @@ export interface GuardedAnswer {
 }
 
 /**
- * The control plane's one way out (security S7): sends a request to an address the policy allows, judged when it is dialled, and follows no
- * redirect. Rejects when no answer came in time or the address is refused.
+ * Sends a request through the control plane's only way out (security S7). The client checks the address when it connects, refuses addresses that the
+ * policy does not allow, and follows no redirect. Rejects when the address is refused or no answer comes in time.
  */
 export function guardedRequest(url: URL, options: GuardedRequest): Promise<GuardedAnswer> {
   const { method = 'POST', body, headers, policy, timeoutMs, bytesMax } = options;
@@ -31,7 +31,7 @@ export function guardedRequest(url: URL, options: GuardedRequest): Promise<Guard
   return new Promise((resolve, reject) => {
     const request = (isEncrypted ? requestHttps : requestHttp)(
       url,
-      // A connection of its own: one kept from before would not be judged again.
+      // Each request opens its own connection, because a kept connection would not be checked again.
       {
         method,
         agent: false,

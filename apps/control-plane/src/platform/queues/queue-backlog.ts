@@ -12,12 +12,12 @@ import { CONFIG, queueUrlOf, type Config } from '../../config.ts';
 import { outageLog } from '../redis/outage-log.ts';
 import type { QueueName } from './queue-name.ts';
 
-/** Wherever a job can be that is not done. */
+/** An unfinished job is in one of these states. */
 const UNDONE: JobType[] = ['wait', 'active', 'delayed', 'prioritized', 'failed'];
 
 const TRIED: JobType[] = UNDONE.filter((state) => state !== 'failed');
 const TRIED_STATES: ReadonlySet<string> = new Set(['waiting', 'active', 'delayed', 'prioritized']);
-/** Ids read of each list to find the oldest job, from its old end. */
+/** To find the oldest job, this many ids are read from the old end of each list. */
 const HEADS_MAX = 1_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 
@@ -27,12 +27,12 @@ interface OpenQueue {
   ready: Promise<unknown>;
 }
 
-/** Reports when a queue has finished all jobs it had at a given moment, by job ids: no clock is trusted. */
+/** Reports when a queue has finished all jobs that it had at a given moment. It compares job ids, so that no clock is trusted. */
 @Injectable()
 export class QueueBacklog implements OnApplicationShutdown {
   private readonly logger = new Logger('queues');
   private readonly opened = new Map<QueueName, OpenQueue>();
-  /** The oldest job of the last look. */
+  /** The oldest job of each queue at the last check. */
   private readonly oldest = new Map<QueueName, string>();
 
   constructor(
@@ -43,26 +43,27 @@ export class QueueBacklog implements OnApplicationShutdown {
     for (const name of [...this.opened.keys()]) this.close(name);
   }
 
-  /** Ids of the jobs that wait, run, rest or have failed, read in one step: a job that moves between two lists is seen in one of them. */
+  /** Returns the ids of waiting, running, delayed and failed jobs. One step reads them, so that a job that moves between two lists is seen in one of them. */
   undone(name: QueueName): Promise<ReadonlySet<string>> {
     return this.ask(name, async (queue) => new Set(await queue.getRanges(UNDONE, 0, -1)));
   }
 
-  /** False as long as one of these jobs is not done. */
+  /** Returns false while one of these jobs is unfinished. */
   async areDone(name: QueueName, jobs: ReadonlySet<string>): Promise<boolean> {
     if (jobs.size === 0) return true;
     const undone = await this.undone(name);
     return [...jobs].every((job) => !undone.has(job));
   }
 
-  /** The number of jobs that could be taken now. */
+  /** Returns the number of jobs that a worker could take now. */
   waiting(name: QueueName): Promise<number> {
     return this.ask(name, (queue) => queue.getWaitingCount());
   }
 
   /**
-   * Jobs by state, and when the oldest that is not done was added (Unix ms), one that is tried or repeated included. Failed ones are dead letters. Jobs that
-   * rest are in the order in which they are due: in a long backlog of them the oldest is the one known from the last look, until it is done.
+   * Returns the number of jobs by state and the time (Unix ms) at which the oldest unfinished job was added, including retried and repeated ones.
+   * Failed jobs are dead letters. Delayed jobs are sorted by due time, so in a long list of them the oldest is the one known from the last check,
+   * until it is finished.
    */
   standing(
     name: QueueName,
@@ -72,7 +73,7 @@ export class QueueBacklog implements OnApplicationShutdown {
       const ids = await queue.getRanges(TRIED, 0, HEADS_MAX - 1, true);
       const known = this.oldest.get(name);
       if (known !== undefined && TRIED_STATES.has(await queue.getJobState(known))) ids.push(known);
-      // Ids count up: the lowest is the oldest, in whichever list it is.
+      // Ids count up, so the lowest id is the oldest job in any list.
       const [first] = ids.toSorted((a, b) => Number(a) - Number(b));
       if (first === undefined) this.oldest.delete(name);
       else this.oldest.set(name, first);
@@ -87,7 +88,7 @@ export class QueueBacklog implements OnApplicationShutdown {
       await ready;
       return await question(queue);
     } catch (error) {
-      // BullMQ never forgets that a connection was not ready at first: the next look opens another.
+      // BullMQ never forgets that a connection was not ready at first, so the next check opens another.
       this.close(name);
       throw error;
     }
@@ -104,8 +105,8 @@ export class QueueBacklog implements OnApplicationShutdown {
     });
     const queue = new Queue(name, { connection, prefix: BULL_PREFIX });
     queue.on('error', onError);
-    // BullMQ writes as soon as it is ready, which connects it to one primary of a Cluster: a question meanwhile would be sent to another.
-    // BullMQ waits for as long as Redis is away, and a question that waits keeps the process from ending.
+    // BullMQ writes as soon as it is ready, which connects it to one primary of a Cluster; a query before that would go to another. BullMQ waits as
+    // long as Redis is away, and a waiting query keeps the process from ending.
     const ready = Promise.race([queue.waitUntilReady(), connectTimeout(name)]).then(() =>
       redisReady(connection, CONNECT_TIMEOUT_MS),
     );

@@ -1,5 +1,5 @@
 import { USAGE_QUEUE } from '@tollgate/contracts';
 
-/** Every queue that is filled; each must have a processor, or the process does not start. */
+/** Lists every queue that receives jobs. The process does not start when one lacks a processor. */
 export const QUEUES = [USAGE_QUEUE] as const;
 export type QueueName = (typeof QUEUES)[number];

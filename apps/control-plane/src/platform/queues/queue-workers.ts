@@ -16,9 +16,9 @@ import { QUEUES, type QueueName } from './queue-name.ts';
 import { freeStalledCheck } from './stalled-check.ts';
 import { StandstillWatch } from './standstill-watch.ts';
 
-/** Jobs take milliseconds; longer means that Redis does not answer. */
+/** A job takes milliseconds; a longer wait means that Redis does not answer. */
 const CLOSE_TIMEOUT_MS = 5_000;
-/** BullMQ's default of 15 s would be added to each outage of a Cluster. */
+/** BullMQ's default of 15 s would lengthen each outage of a Cluster. */
 const RETRY_MS = 1_000;
 
 interface Registration {
@@ -31,7 +31,7 @@ interface Registration {
 
 type Close = () => Promise<void>;
 
-/** The only place that opens BullMQ workers. Features register a processor in their constructor or onModuleInit; workers start once everything is wired. */
+/** Opens all BullMQ workers. Features register a processor in their constructor or in onModuleInit; the workers start after all features are wired. */
 @Injectable()
 export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly registrations = new Map<QueueName, Registration>();
@@ -58,7 +58,7 @@ export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationSh
     this.registrations.set(queue, { processor, options });
   }
 
-  /** Once the jobs that one reply of Redis brought are with their processor. */
+  /** Runs `act` after the processor has received the jobs of one reply of Redis. */
   afterReply(act: () => void): void {
     setImmediate(act);
   }
@@ -72,12 +72,12 @@ export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationSh
     }
   }
 
-  /** Before the database closes: waits for running jobs; what was not finished is taken up by another worker. */
+  /** Waits for running jobs before the database closes. Another worker takes the unfinished ones. */
   async beforeApplicationShutdown(): Promise<void> {
     await Promise.all([...this.closers.values()].map((close) => close()));
   }
 
-  /** A worker blocks on its connection, so each has its own. */
+  /** Each worker has its own connection, because it blocks on it. */
   private start(queue: QueueName, registration: Registration): Close {
     const { processor, options } = registration;
     const onError = outageLog(this.logger, `the connection of queue ${queue}`);
@@ -97,7 +97,7 @@ export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationSh
       connection,
       prefix: BULL_PREFIX,
     });
-    // The listener keeps a lost connection from ending the process; BullMQ reconnects by itself.
+    // The listener keeps a lost connection from ending the process; BullMQ reconnects itself.
     worker.on('error', onError);
     worker.on('failed', (_job, error) => this.logger.warn(error, `a job of queue ${queue} failed`));
     const stalledCheck = setInterval(() => {
@@ -109,7 +109,7 @@ export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationSh
     return async () => {
       watch.end();
       clearInterval(stalledCheck);
-      // While Redis is away a job cannot be finished; jobs are idempotent, and another worker takes it up.
+      // While Redis is away a job cannot be finished. Jobs are idempotent, and another worker takes them.
       await Promise.race([
         worker.pause().catch(onError),
         sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false }),
@@ -121,8 +121,9 @@ export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   /**
-   * BullMQ waits without a limit for each answer of Redis, so one that the client loses stops its worker. What waits then is taken within 35 s; a job that
-   * was given with the lost answer within 75 s, because its lock lasts 30 s. ioredis loses none by a way that is known (open-redis.ts of the keyspace).
+   * BullMQ waits without a limit for each answer of Redis, so a worker stops when the client loses one answer. The replacement takes waiting jobs
+   * within 35 s, and a job that was assigned in the lost answer within 75 s, because its lock lasts 30 s. ioredis loses no answer in any known way
+   * (open-redis.ts of the keyspace).
    */
   private replace(queue: QueueName, registration: Registration, waiting: number): void {
     this.logger.error(

@@ -2,9 +2,9 @@ import { deleteOverlong, type RedisConnection } from '@tollgate/keyspace';
 import type { Worker } from 'bullmq';
 
 /**
- * BullMQ looks for jobs whose worker died once an interval, which a key that expires keeps. When Redis' clock was ahead and is set right,
- * that key outlives its time by as much, and no worker looks meanwhile: it is removed when it has longer to live than it was given.
- * True when it was in the way.
+ * Removes BullMQ's key of the stalled-job check when it lives longer than its interval; returns true when it did. BullMQ looks for jobs whose worker
+ * died once per interval and marks the interval by an expiring key. After Redis' clock was ahead and is corrected, the key outlives its interval by
+ * the difference, and no worker checks meanwhile.
  */
 export function freeStalledCheck(
   worker: Pick<Worker, 'toKey'>,

@@ -1,19 +1,19 @@
 const LOOK_MS = 5_000;
-/** Half a minute, as a worker that has nothing to do asks at least every ten seconds. A look whose answer is lost delays that by one. */
+/** Six checks take half a minute; an idle worker asks at least every ten seconds. A check whose answer is lost delays detection by one check. */
 const LOOKS_MAX = 6;
 
 interface StandstillWatchOptions {
-  /** Jobs that the worker may have at the same time. */
+  /** The number of jobs that the worker may run at the same time. */
   concurrency: number;
-  /** Returns the number of jobs that could be taken now. */
+  /** Returns the number of jobs that a worker could take now. */
   waiting: () => Promise<number>;
-  /** Called once; the watch has then ended. */
+  /** Is called once; the watch has then ended. */
   onStandstill: (waiting: number) => void;
 }
 
 /**
- * Notices a worker that takes no jobs while some wait and it has places for them. Counted in looks and not in time: a process that was paused must not take
- * that for a standstill.
+ * Detects a worker that takes no jobs although jobs wait and it has free places. It counts checks instead of time, so that a paused process does not
+ * look like a standstill.
  */
 export class StandstillWatch {
   private readonly timer: NodeJS.Timeout;
@@ -26,7 +26,7 @@ export class StandstillWatch {
     this.timer = setInterval(() => void this.look(), LOOK_MS).unref();
   }
 
-  /** The worker's processor. */
+  /** Wraps the worker's processor and counts its running jobs. */
   watched<Args extends unknown[]>(
     process: (...args: Args) => Promise<void>,
   ): (...args: Args) => Promise<void> {
@@ -48,9 +48,9 @@ export class StandstillWatch {
 
   private async look(): Promise<void> {
     const nth = (this.asked += 1);
-    // While Redis is away nothing can be taken.
+    // While Redis is away no job can be taken.
     const waiting = await this.options.waiting().catch(() => 0);
-    // An answer may be lost, as the worker's was: the next look does not wait for it, and what comes that late is old.
+    // An answer may be lost, as the worker's was. The next check does not wait for it, and a late answer is out of date.
     if (nth !== this.asked) return;
     const couldTake = waiting > 0 && this.running < this.options.concurrency;
     this.looks = couldTake ? this.looks + 1 : 0;

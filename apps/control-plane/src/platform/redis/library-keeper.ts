@@ -8,12 +8,12 @@ import { REDIS } from './redis-token.ts';
 const EVERY_MS = 1_000;
 const RETRY_MS = 200;
 
-/** Another writer had put functions in the place of these libraries. */
+/** Reports that another writer had replaced these libraries. */
 export class FunctionsReplaced {
   constructor(readonly libraries: readonly string[]) {}
 }
 
-/** Keeps the Lua functions loaded: nodes call them, and must not be able to replace them. What another writer put in their place is replaced. */
+/** Keeps the Lua functions loaded and restores them when another writer has replaced them. Nodes call the functions and must not be able to replace them. */
 @Injectable()
 export class LibraryKeeper extends BackgroundService {
   private stopWatching = (): void => undefined;

@@ -2,7 +2,7 @@ import type { Logger } from '@nestjs/common';
 
 const EVERY_MS = 30_000;
 
-/** A listener for connection errors that come with every attempt to reconnect: one line at first, then one every half minute. */
+/** Returns a listener for the connection errors of repeated attempts to reconnect. It logs the first error and then one every half minute. */
 export function outageLog(logger: Logger, what: string): (error: Error) => void {
   let loggedAt = Number.NEGATIVE_INFINITY;
   return (error) => {

@@ -27,7 +27,7 @@ export { REDIS };
 
 const logger = new Logger('redis');
 
-/** While Redis is away every call of these classes fails at once; PostgreSQL continues and what it owes Redis waits in its outbox. */
+/** While Redis is away every call of these classes fails at once. PostgreSQL continues, and writes that Redis misses wait in the outbox. */
 @Global()
 @Module({
   providers: [

@@ -14,7 +14,7 @@ const CREATED = 201;
 const TAGGED_METHODS = new Set(['GET', 'HEAD', 'PUT']);
 const REPLAYED_HEADER = 'Idempotent-Replayed';
 
-/** Headers that mark a repeated call, the version of a record, and the address of a created one (RFC 9110 15.3.2). */
+/** Sets the headers that mark a repeated call, the version of a record, and the address of a created one (RFC 9110 15.3.2). */
 @Injectable()
 export class AnswerHeaders implements NestInterceptor {
   constructor(private readonly routes: RouteTable) {}
@@ -33,7 +33,7 @@ export class AnswerHeaders implements NestInterceptor {
     );
   }
 
-  /** The address of a created member, where members of the collection can be read. */
+  /** Returns the address of a created member, where members of the collection can be read. */
   private locationOf(request: Request, response: Response, answer: unknown): string | undefined {
     const id: unknown = Object(answer).id;
     if (response.statusCode !== CREATED || typeof id !== 'number') return undefined;

@@ -1,8 +1,8 @@
 import type { Server } from 'node:http';
 
-/** Longer than reverse proxies and clients keep an idle connection (60 s is usual): the one who reuses it must not find it closed. */
+/** This is longer than reverse proxies and clients keep an idle connection (usually 60 s), so that a client that reuses one does not find it closed. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
-/** The time in which a client must send its headers, and all of a small body: slower ones only hold connections. */
+/** A client must send its headers, and all of a small body, within this time; slower clients only hold connections. */
 const HEADERS_TIMEOUT_MS = 15_000;
 const REQUEST_TIMEOUT_MS = 30_000;
 

@@ -19,7 +19,7 @@ export class HealthController {
     return { status: 'ok' as const };
   }
 
-  /** Ready = PostgreSQL can be read. Redis may be down: reading and changing data in PostgreSQL still works. */
+  /** The process is ready while PostgreSQL can be read. Redis may be down: reading and changing data in PostgreSQL still works. */
   @Get('readyz')
   @Permission('public')
   @Answers('PostgreSQL can be read', z.object({ status: z.literal('ready') }))

@@ -5,8 +5,8 @@ const BODYLESS_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 
 /**
- * A body of another kind would be ignored by the parser, and the route would act as if it had been empty: a form posted to a toggle would flip it.
- * JSON passes, and so does a request without a body.
+ * Refuses bodies of other types. The parser would ignore them, and the route would act as if the body had been empty: a form posted to a toggle would
+ * flip it. JSON and requests without a body pass.
  */
 export function refuseOtherBodies(request: Request, _response: Response, next: NextFunction): void {
   const { method, headers } = request;

@@ -3,15 +3,15 @@ import type { RouteTable } from '../openapi/route-table.ts';
 import { Refusal } from '../http/refusal.ts';
 
 interface KnownMethods {
-  /** Returns the first parts below which routes stand, except those among `outside`. */
+  /** Returns the first path segments below which routes exist, except those in `outside`. */
   prefix: string;
   outside: ReadonlySet<string>;
   routes: RouteTable;
 }
 
 /**
- * A known path with another method is 405, with the methods it knows (RFC 9110 15.5.6). It stands before the router, which would take
- * `PUT /models/market` for a change of the model `market`.
+ * Answers 405 with the allowed methods for a known path with another method (RFC 9110 15.5.6). It runs before the router, which would take `PUT
+ * /models/market` for a change of the model `market`.
  */
 export function refuseOtherMethods({ prefix, outside, routes }: KnownMethods) {
   const isPlain = (path: string): boolean => outside.has(path.split('/', 2)[1] ?? '');

@@ -12,13 +12,13 @@ import { Refusal } from '../http/refusal.ts';
 import type { RefusalCode } from '../http/refusals.ts';
 import { visitorOf } from '../http/visitor.ts';
 
-/** Errors of Express and its body parsers (http-errors); https://github.com/jshttp/http-errors */
+/** Matches errors of Express and its body parsers (http-errors): https://github.com/jshttp/http-errors */
 const httpError = z.object({
   status: z.number().int().min(400).max(499),
   type: z.string().optional(),
 });
 
-/** Answers every failure as RFC 9457 problem+json; a bug's own text goes to the log only. */
+/** Answers every failure as RFC 9457 problem+json. The text of an unexpected error goes only to the log. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   private readonly logger = new Logger('http');
@@ -38,18 +38,18 @@ export class ProblemFilter implements ExceptionFilter {
         },
         'refused',
       );
-    // Part of an export was sent: only a broken connection signals the failure to the reader.
+    // Part of an export was sent, so only a broken connection can signal the failure to the reader.
     if (response.headersSent) response.destroy();
     else sendProblem(request, response, refusal);
   }
 }
 
-/** Last in line: paths no route and no prefix knows. */
+/** Runs last and answers paths that no route and no prefix knows. */
 export function answerUnknownPath(request: Request, response: Response): void {
   sendProblem(request, response, new Refusal('not_found', hintFor(request.path)));
 }
 
-/** Paths that a client of models asks for when its base URL lacks `/v1`. */
+/** A client of models requests these paths when its base URL lacks `/v1`. */
 const WITHOUT_VERSION =
   /^\/(chat\/completions|completions|embeddings|messages(\/count_tokens)?|models|responses)\/?$/;
 
@@ -58,7 +58,7 @@ function hintFor(path: string): { detail: string } | undefined {
   return { detail: `The interface of models is below /v1: ask for /v1${path}` };
 }
 
-/** The body parser's own errors, before the framework blurs them into its general 400. Express knows error handlers by their four parameters. */
+/** Names the body parser's own errors before the framework turns them into its general 400. Express recognises error handlers by their four parameters. */
 export function nameBodyError(
   error: unknown,
   _request: Request,
@@ -101,7 +101,7 @@ function toRefusal(error: unknown): Refusal {
   return new Refusal('internal_error');
 }
 
-/** The framework's own refusals, e.g. its 404 for an unknown path. */
+/** Returns the code for the framework's own refusals, for example its 404 for an unknown path. */
 function codeOfStatus(status: number): RefusalCode {
   switch (status) {
     case 401:

@@ -10,11 +10,11 @@ export interface Watching {
   readonly pino: Pino;
   readonly metrics: Metrics;
   readonly tracing: Tracing | null;
-  /** The level of the lines of requests. */
+  /** The log level of request lines. */
   readonly level: 'info' | 'debug';
 }
 
-/** One line a request when it ends. The path without its query: queries hold what people searched for. */
+/** Logs one line per request when it ends. The path is logged without its query, because queries hold what people searched for. */
 export function requestLog({ pino, metrics, tracing, level }: Watching) {
   return (request: Request, response: Response, next: NextFunction): void => {
     const startedAt = performance.now();
@@ -45,7 +45,7 @@ export function requestLog({ pino, metrics, tracing, level }: Watching) {
 }
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-/** For files of the console and all paths that are none: a caller must not make labels. */
+/** Is the label for files of the console and unknown paths, because a caller must not create labels. */
 const NO_ROUTE = '_none';
 
 type Served = Omit<ServedRequest, 'trace'>;
@@ -60,7 +60,7 @@ function servedOf(request: Request, response: Response, durationMs: number): Ser
   };
 }
 
-/** Its place in its trace, where that is kept. */
+/** Writes the log line with its trace and span, where the trace is kept. */
 function record(
   tracing: Tracing,
   { requestId, method, route, status, durationMs }: Served,

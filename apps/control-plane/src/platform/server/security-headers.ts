@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from 'express';
 
-/** Answers of the administration interface are data, never pages: nothing may frame, sniff, run or keep them. */
+/** Sets the headers for answers of the administration interface. They are data and not pages, so nothing may frame, sniff, run or store them. */
 export function securityHeaders(request: Request, response: Response, next: NextFunction): void {
   response.setHeader('x-content-type-options', 'nosniff');
   response.setHeader('x-frame-options', 'DENY');

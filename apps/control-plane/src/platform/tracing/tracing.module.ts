@@ -4,7 +4,7 @@ import { VERSION } from '@tollgate/contracts';
 import { openTracing, type Tracing } from '@tollgate/tracing';
 import { CONFIG, type Config } from '../../config.ts';
 
-/** Injection token: `@Inject(TRACING) tracing: Tracing | null`; null while tracing is off. */
+/** The injection token is used as `@Inject(TRACING) tracing: Tracing | null`; it is null while tracing is off. */
 export const TRACING = Symbol('TRACING');
 
 const logger = new Logger('traces');

@@ -20,9 +20,9 @@ const backupSchema = z.object({
   format: z.literal(1),
   id: z.uuid(),
   taken_at: z.iso.datetime(),
-  /** Names of the migrations that the database had; a release that lacks one cannot read the backup. */
+  /** The names of the migrations that the database had. A release that lacks one cannot read the backup. */
   migrations: z.array(z.string()),
-  /** In an order in which each can be loaded: what a row refers to comes before it. */
+  /** The tables in loading order: a referenced row comes before the rows that refer to it. */
   tables: z.array(tableSchema),
   partitions: z.array(z.object({ name: z.string(), parent: z.string(), bound: z.string() })),
   sequences: z.array(z.object({ name: z.string(), last: z.string() })),
@@ -32,7 +32,7 @@ export type BackedUpTable = z.output<typeof tableSchema>;
 
 class BackupUnusable extends Error {}
 
-/** The folder of a backup that is being written: named as unfinished until `finish`. Leftovers of interrupted ones are removed. */
+/** Creates the folder of a new backup, which is named as unfinished until `finish`, and removes the folders of interrupted backups. */
 export async function beginBackup(
   parent: string,
   takenAt: Date,
@@ -65,7 +65,7 @@ export async function readBackup(folder: string): Promise<Backup> {
   return parsed.data;
 }
 
-/** The files that are missing or differ from the manifest; `onFile` after each. */
+/** Returns the files that are missing or differ from the manifest; calls `onFile` after each. */
 export async function damagedFiles(
   folder: string,
   { tables }: Backup,

@@ -11,10 +11,10 @@ export type TableShape = z.output<typeof tableRow>;
 const partitionRow = z.object({ name: z.string(), parent: z.string(), bound: z.string() });
 const sequenceRow = z.object({ name: z.string(), last: z.string() });
 
-/** Written by running the migrations, never loaded. */
+/** The migrations write these tables; a restore never loads them. */
 const OWN_TABLES = ['migrations', 'typeorm_metadata'];
 
-/** Every table of the schema, what a row refers to before the row; a partitioned table as one. */
+/** Returns every table of the schema, referenced tables first; a partitioned table counts as one. */
 export async function readTables(session: pg.ClientBase): Promise<TableShape[]> {
   const { rows } = await session.query(
     `SELECT c.relname AS name,
@@ -39,7 +39,7 @@ export async function readPartitions(
   return rows.map((row) => partitionRow.parse(row));
 }
 
-/** Those that have given out a number. */
+/** Returns the sequences that have given out a number. */
 export async function readSequences(
   session: pg.ClientBase,
 ): Promise<z.output<typeof sequenceRow>[]> {

@@ -8,7 +8,7 @@ import { ADVISORY_LOCKS } from '../advisory-locks.ts';
 import type { Backup, BackedUpTable } from './backup-folder.ts';
 import { columnList, NO_TIME_LIMIT, PORTABLE_VALUES } from './take-backup.ts';
 
-/** The contents of a database: nothing, this very backup, or something else that must not be overwritten. */
+/** Describes the contents of a database: empty, this very backup, or other data that must not be overwritten. */
 export type Target = 'empty' | 'restored' | 'in use';
 
 export async function readTarget(session: pg.ClientBase, backup: Backup): Promise<Target> {
@@ -24,8 +24,8 @@ export async function readTarget(session: pg.ClientBase, backup: Backup): Promis
 }
 
 /**
- * Loads the backup into a database that has its schema and no accounts, in one transaction: an interrupted load leaves nothing. Control planes
- * that start meanwhile wait.
+ * Loads the backup into a database that has its schema and no accounts. One transaction does it, so an interrupted load leaves nothing. Control
+ * planes that start meanwhile wait.
  */
 export async function loadBackup(
   session: pg.ClientBase,
@@ -38,7 +38,7 @@ export async function loadBackup(
   if ((await readTarget(session, backup)) !== 'empty')
     throw new Error('The database is not empty any more.');
   await withoutTriggers(session, backup, async () => {
-    // Rows that migrations write are in the backup.
+    // The backup also holds the rows that migrations write.
     await session.query(
       `TRUNCATE ${backup.tables.map(({ name }) => `"${name}"`).join(', ')} CASCADE`,
     );
@@ -70,13 +70,13 @@ async function copyIn(
     throw new Error(`${name}: ${target.rowCount} rows were loaded, the backup has ${rows}.`);
 }
 
-/** Their places are numbers of transactions, which are another server's: clients of the stream restart. */
+/** Removes the stored events. Their positions are transaction numbers of another server, so clients of the stream start again. */
 async function forgetEvents(session: pg.ClientBase): Promise<void> {
   await session.query('DELETE FROM stream_events');
   await session.query('UPDATE stream_horizon SET xid = pg_current_xact_id()');
 }
 
-/** Triggers of ours refuse changes of ledgers and write events; what they would do is in the backup. Foreign keys stay checked. */
+/** Disables our triggers, which refuse changes of ledgers and write events; the backup already holds their effects. Foreign keys stay checked. */
 async function withoutTriggers(
   session: pg.ClientBase,
   { tables }: Backup,
@@ -84,7 +84,7 @@ async function withoutTriggers(
 ): Promise<void> {
   for (const { name } of tables) await session.query(`ALTER TABLE "${name}" DISABLE TRIGGER USER`);
   await work();
-  // A deferred check that waits keeps a table from being altered.
+  // A pending deferred check keeps a table from being altered.
   await session.query('SET CONSTRAINTS ALL IMMEDIATE');
   for (const { name } of tables) await session.query(`ALTER TABLE "${name}" ENABLE TRIGGER USER`);
 }

@@ -10,10 +10,10 @@ import { sha256Of, syncFile } from '../../files/durable-files.ts';
 import { beginBackup, type Backup, type BackedUpTable } from './backup-folder.ts';
 import { readPartitions, readSequences, readTables, type TableShape } from './database-shape.ts';
 
-/** Settings for the form of values, whatever the server's own settings are. */
+/** Fixes the text form of values, whatever the server's own settings are. */
 export const PORTABLE_VALUES =
   "SET LOCAL TIME ZONE 'UTC'; SET LOCAL DateStyle = 'ISO'; SET LOCAL IntervalStyle = 'postgres'; SET LOCAL extra_float_digits = 3; SET LOCAL client_encoding = 'UTF8'";
-/** A table of many rows takes longer than any request; a slow disk leaves the transaction idle. */
+/** A large table takes longer to read than any request may, and a slow disk leaves the transaction idle. */
 export const NO_TIME_LIMIT =
   'SET LOCAL statement_timeout = 0; SET LOCAL idle_in_transaction_session_timeout = 0';
 
@@ -22,14 +22,14 @@ export interface TakenBackup {
   backup: Backup;
 }
 
-/** Returns what a backup would hold, by the statistics of PostgreSQL. */
+/** Returns the tables that a backup would hold, with PostgreSQL's statistics. */
 export function planBackup(session: pg.ClientBase): Promise<TableShape[]> {
   return readTables(session);
 }
 
 /**
- * All tables as they are in one moment, a gzipped file each, in a new folder of `parent` that is named after that moment. It has this name only
- * once all of it is on disk.
+ * Writes all tables as they are at one moment into a new folder of `parent`, one gzipped file per table. The folder is named after that moment, and
+ * gets the name only after all of it is on disk.
  */
 export async function takeBackup(
   session: pg.ClientBase,
@@ -53,7 +53,7 @@ export async function takeBackup(
     migrations: await migrationsOf(session),
     tables,
     partitions: await readPartitions(session),
-    // Read last: a number that was given out meanwhile is not given out again.
+    // Sequences are read last, so that no number that was given out meanwhile is given out again.
     sequences: await readSequences(session),
   };
   await session.query('COMMIT');
