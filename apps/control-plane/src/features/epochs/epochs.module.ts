@@ -32,7 +32,7 @@ import { ShardOpening } from './shard-opening.ts';
     {
       provide: ShardFiller,
       inject: [DataSource, REDIS, FunctionLibrary, Epochs, CONFIG, DomainEvents],
-      // Writes under the mark of a rebuild, which keeps all others out of the shard until it is whole.
+      // Writes under the mark of a rebuild, which excludes all other writers until the shard is complete.
       useFactory: (
         dataSource: DataSource,
         redis: RedisConnection,

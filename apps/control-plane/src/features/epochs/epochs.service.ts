@@ -15,12 +15,15 @@ import { ShardOpening } from './shard-opening.ts';
 
 const LOOK_MS = 1_000;
 const RETRY_MS = 200;
-/** Shards checked each second, in turn; a missing epoch in one makes the control plane check all of them. Reading 64 keys every second would use a third of the fleet's idle budget. */
+/**
+ * Each second checks this many shards, in turn; a missing epoch in one makes the control plane check all of them. Reading 64 keys every second would
+ * use a third of the fleet's idle budget.
+ */
 const SHARDS_PER_LOOK = 4;
 
 /**
- * Keeps an epoch in every shard. Without one all functions refuse (docs/design/metering.md#loss-of-redis-data): at the first start until the live records
- * are written, and after Redis lost its data until they are written again from PostgreSQL.
+ * Keeps an epoch in every shard. Without an epoch all functions refuse (docs/design/metering.md#loss-of-redis-data): at the first start until the
+ * live records are written, and after Redis lost its data until they are written again from PostgreSQL.
  */
 @Injectable()
 export class EpochsService extends BackgroundService {
@@ -48,7 +51,7 @@ export class EpochsService extends BackgroundService {
   }
 
   protected override onFailing(error: unknown): void | Promise<void> {
-    // The cause of this failure may have lost data too.
+    // Redis may also have lost data when this failure occurred.
     this.isSuspicious = true;
     return super.onFailing(error);
   }
@@ -59,8 +62,8 @@ export class EpochsService extends BackgroundService {
   }
 
   /**
-   * Gives every shard that lacks one its epoch, but for those another replica is filling right now. Throws while PostgreSQL or a primary of Redis does not
-   * answer, after the shards of all others.
+   * Gives every shard that lacks an epoch a new one, except shards that another replica is filling. When PostgreSQL or a primary of Redis does not
+   * answer, it finishes the other shards and then throws.
    */
   async ensureAll(): Promise<void> {
     const failures: unknown[] = [];
@@ -76,7 +79,7 @@ export class EpochsService extends BackgroundService {
       return;
     }
     const shards = this.nextShards();
-    // The order of these reads does not matter: `ensure` reads both again in their order, and knows of restores.
+    // The order of these reads does not matter: `ensure` reads both again in the right order, and knows about restores.
     const [current, ...found] = await Promise.all([
       this.shardEpochs.lookedAt(shards),
       ...shards.map((shard) => this.epochs.readOpen(shard)),
@@ -105,21 +108,21 @@ export class EpochsService extends BackgroundService {
     }
     if (await this.epochs.isOpen(shard)) return;
     const restoring = await this.epochs.readRestoring(shard);
-    // The mark may be of a replica that is gone.
+    // The replica that wrote the mark may have stopped.
     if (restoring !== null) return this.opening.openSoon(shard, restoring);
-    // Another replica may fill it already, or have done it between the look and the lock.
+    // Another replica may be filling the shard already, or has filled it between the check and the lock.
     await ifUnlocked(this.dataSource, lock, async () => {
       if ((await this.epochs.read(shard)) !== null) return;
-      // The mark of a fill that did not end: what it had not forgotten yet may be from before a loss.
+      // The mark of an unfinished fill is there: data that the fill had not removed yet may be from before a loss.
       const isUnfinished = (await this.epochs.readRaw(shard)) !== null;
       await this.fill(shard, { isUnfinished });
     });
   }
 
   /**
-   * Another epoch than PostgreSQL knows: Redis' file was brought back from before the shard was lost, or PostgreSQL failed over to a replica that
-   * lacks the change; either way PostgreSQL's books are what counts. Redis is read first, because a change writes the mark of a rebuild there before
-   * PostgreSQL learns of it. Books from a backup know the older epoch, and what Redis has is evidence then.
+   * Returns whether Redis has another epoch than PostgreSQL: Redis' file was restored from before the shard was lost, or PostgreSQL failed over to a
+   * replica that lacks the change. PostgreSQL's books decide in both cases. Redis is read first, because a change of epoch writes the mark of a
+   * rebuild there before it writes to PostgreSQL. Books from a backup know the older epoch, and Redis' data is evidence then.
    */
   private async isStale(shard: string): Promise<boolean> {
     const found = await this.epochs.read(shard);
@@ -130,9 +133,10 @@ export class EpochsService extends BackgroundService {
   }
 
   /**
-   * The shard stays fenced until the last record is written. A process that dies here leaves the mark of a rebuild, which counts as no epoch,
-   * so the next one starts over, with nothing of what is there. Nodes hand over what only they know whenever they find out; it is booked first and follows as a credit.
-   * Keeps no balance of a shard that lost its epoch: it has debits of usage that is booked as unknown to Redis. Only books from a backup learn from it.
+   * Fills a shard. The shard stays fenced until the last record is written. A process that dies here leaves the mark of a rebuild, which counts as no
+   * epoch, so the next fill starts again without the existing data. Nodes deliver usage that only they know when they learn of the new epoch; it is
+   * booked first and follows as a credit. The fill keeps no balance of a shard that lost its epoch, because that balance has debits of usage that is
+   * booked as unknown to Redis. Only books from a backup learn from it.
    */
   private async fill(
     shard: string,

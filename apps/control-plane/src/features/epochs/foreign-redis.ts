@@ -4,12 +4,12 @@ import { CONFIG, InvalidConfig, type Config } from '../../config.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { ShardEpochs } from './shard-epochs.sql.ts';
 
-/** A control plane starts while Redis is away, and does not wait longer for this look. */
+/** A control plane starts while Redis is away, and this check waits no longer than this. */
 const READY_MS = 2_000;
 
 /**
- * Refuses to start a new installation beside a Redis that another one filled, a development build or a database that is gone: ids begin at 1 again,
- * so balances that stand there would be spent by accounts that never bought them.
+ * Refuses to start a new installation with a Redis that another installation filled, such as a development build or a deleted database: ids begin at
+ * 1 again, so accounts could spend balances that they never bought.
  */
 @Injectable()
 export class ForeignRedis implements OnModuleInit {
@@ -25,7 +25,7 @@ export class ForeignRedis implements OnModuleInit {
   /** Throws `InvalidConfig`. */
   async onModuleInit(): Promise<void> {
     const shards = shardNames(this.config.SHARDS);
-    // Redis first: PostgreSQL has a shard's epoch before Redis has it, so another replica that starts now is no stranger.
+    // Redis is read first: PostgreSQL has a shard's epoch before Redis has it, so this check does not refuse a second replica that starts now.
     const filled = await this.filledOf(shards);
     if (filled === undefined || (await this.shardEpochs.currentOf(shards)).size > 0) return;
     throw new InvalidConfig(
@@ -33,7 +33,7 @@ export class ForeignRedis implements OnModuleInit {
     );
   }
 
-  /** A shard that Redis serves; undefined while there is none, or Redis does not answer. */
+  /** Returns a shard that Redis serves; undefined when there is none, or Redis does not answer. */
   private async filledOf(shards: readonly string[]): Promise<string | undefined> {
     try {
       await redisReady(this.redis, READY_MS);

@@ -6,8 +6,8 @@ import { CONFIG, InvalidConfig, type Config } from '../../config.ts';
 const countRow = z.object({ shards: z.number() });
 
 /**
- * Refuses to start with another SHARDS than the installation's, before anything else is written: accounts would be looked for in other shards. The
- * number is stored at the first start.
+ * Refuses to start with another SHARDS than the installation's, before anything else is written, because accounts would be searched in other shards.
+ * The first start stores the number.
  */
 @Injectable()
 export class ShardCount implements OnModuleInit {
@@ -25,7 +25,7 @@ export class ShardCount implements OnModuleInit {
     await this.refuseOther();
   }
 
-  /** Throws `InvalidConfig` where another number is stored. */
+  /** Throws `InvalidConfig` when another number is stored. */
   async refuseOther(): Promise<void> {
     const rows: unknown[] = await this.dataSource.query('SELECT shards FROM shard_counts');
     const [known] = rows.map((row) => countRow.parse(row).shards);

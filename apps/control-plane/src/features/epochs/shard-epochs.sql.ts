@@ -11,18 +11,18 @@ import { repeatedLook } from '../../platform/database/repeated-looks.ts';
 import { openRestoreSince } from '../restores/read-restores.sql.ts';
 
 const CURRENT = prepared('SELECT shard, epoch FROM shard_epochs WHERE shard = ANY($1)');
-/** `is_of_backup`: its epoch is what the backup knew, and may be long gone in Redis. */
+/** `is_of_backup` marks an epoch that comes from a backup, which Redis may no longer have. */
 const restoredRow = z.object({ shard: z.string(), is_of_backup: z.boolean() });
 const epochRow = z.object({ shard: z.string(), epoch: z.string() });
 
-/** Returns SQL for the time at which the epoch that `column` names began: what was booked before is part of what its shard opened with. */
+/** Returns SQL for the time at which the epoch in `column` began. Usage that was booked before is part of the balances with which the shard opened. */
 export function filledAt(column: string): string {
   return `(SELECT updated_at FROM shard_epochs WHERE epoch = ${column})`;
 }
 
 /**
- * Knows the epoch of each shard, as far as PostgreSQL has it. Usage booked before a change of epoch is part of what the rebuilt shard opens with;
- * usage of the old epoch booked after it is not, and reaches Redis as a credit of its own. The lock leaves no third case.
+ * Stores the epoch of each shard in PostgreSQL. Usage that was booked before a change of epoch is part of the balances of the rebuilt shard; usage of
+ * the old epoch that is booked later is not, and reaches Redis as a separate credit. The lock excludes a third case.
  */
 @Injectable()
 export class ShardEpochs {
@@ -39,7 +39,10 @@ export class ShardEpochs {
     return shardOf(accountId, this.config.SHARDS);
   }
 
-  /** Keeps the epochs of these accounts' shards as they are until the transaction ends. `alone`: no other process books usage of them meanwhile. Call it first. */
+  /**
+   * Keeps the epochs of these accounts' shards unchanged until the transaction ends. `alone` also excludes other processes that book usage of the
+   * shards. Call it first in a transaction.
+   */
   async hold(
     tx: EntityManager,
     accountIds: readonly number[],
@@ -54,7 +57,7 @@ export class ShardEpochs {
       ),
       [shards.map((shard) => this.shards.indexOf(shard))],
     );
-    // A statement of its own: it must see what the lock waited for.
+    // A separate statement is needed, because it must see the changes that the lock waited for.
     const rows: unknown[] = await tx.query(CURRENT, [shards]);
     return new Map(
       rows.map((row) => epochRow.parse(row)).map(({ shard, epoch }) => [shard, epoch]),
@@ -62,8 +65,8 @@ export class ShardEpochs {
   }
 
   /**
-   * Returns those of these accounts' shards whose data stays in Redis because a restore is open: neither an epoch that the books do not know nor a missing
-   * one empties them. The value: whether that is so for every epoch, as the shard was not filled since.
+   * Returns those of these accounts' shards whose data stays in Redis because a restore is open: neither an epoch that the books do not know nor a
+   * missing epoch empties them. The value says whether this holds for every epoch, because the shard was not filled since.
    */
   async keptByRestore(
     tx: EntityManager,
@@ -81,12 +84,12 @@ export class ShardEpochs {
     );
   }
 
-  /** Null before the shard was first filled. */
+  /** Returns null before the shard was first filled. */
   async current(shard: string): Promise<string | null> {
     return (await this.currentOf([shard])).get(shard) ?? null;
   }
 
-  /** Leaves out the shards that were never filled. */
+  /** Omits shards that were never filled. */
   async currentOf(shards: readonly string[]): Promise<Map<string, string>> {
     const rows: unknown[] = await this.dataSource.query(CURRENT, [shards]);
     return new Map(
@@ -94,7 +97,7 @@ export class ShardEpochs {
     );
   }
 
-  /** Reads as `currentOf` does, for a look each second: see `repeatedLook`. */
+  /** Reads as `currentOf` does, for a check each second: see `repeatedLook`. */
   async lookedAt(shards: readonly string[]): Promise<Map<string, string>> {
     const rows = await repeatedLook(this.dataSource, CURRENT, [this.shards]);
     const current = rows.map((row) => epochRow.parse(row));
@@ -105,7 +108,10 @@ export class ShardEpochs {
     );
   }
 
-  /** Changes the epoch. Usage booked before has an earlier `created_at`: the time is read under the lock. From when this resolves, all usage of earlier epochs counts as unknown to Redis. Fill the shard afterwards, never before. */
+  /**
+   * Changes the epoch. Usage that was booked before has an earlier `created_at`, because the time is read under the lock. After this resolves, all
+   * usage of earlier epochs counts as unknown to Redis. Fill the shard afterwards, never before.
+   */
   async change(shard: string, epoch: string): Promise<void> {
     await this.dataSource.transaction(async (tx) => {
       await lockUntilEnd(tx, [ADVISORY_LOCK_FAMILIES.shardEpoch, this.shards.indexOf(shard)]);

@@ -4,15 +4,15 @@ import type { OutboxEvent, ReapedRequests } from '@tollgate/keyspace';
 import { DomainEvents } from '../../platform/domain-events/domain-events.ts';
 import { LiveRebuildService } from '../live-state/live-rebuild.service.ts';
 
-/** Epoch of what was written before the shard was filled: never the one that it has. */
+/** Is the epoch of records from before the shard was filled; it never equals a real epoch. */
 const FORGOTTEN_EPOCH = 'forgotten';
 
-/** A shard is about to be forgotten with this usage, which is of an epoch that is gone. It is booked before the publication ends. */
+/** Is published before a shard is emptied. It carries usage of an epoch that has ended, which is booked before the publication ends. */
 export class ShardForgotten {
   constructor(readonly usage: readonly RelayedEvent[]) {}
 }
 
-/** Writes everything Redis must know of a shard, in order. What a rebuild does beyond live records is added here. */
+/** Writes everything that Redis must know of a shard, in order. Further steps of a rebuild are added here. */
 @Injectable()
 export class ShardFiller {
   constructor(
@@ -22,8 +22,8 @@ export class ShardFiller {
   ) {}
 
   /**
-   * Removes what Redis has of the shard from an epoch that is gone. What it charged there is booked before, so that the balances which are written next have it:
-   * the nodes of reaped requests are gone, and an event that stayed in the outbox would be relayed as one of the new epoch.
+   * Removes the shard's data of an epoch that has ended. Charges that were made there are booked first, so that the balances that are written next
+   * include them: the nodes of reaped requests are gone, and an event that stayed in the outbox would be relayed as one of the new epoch.
    */
   async forget(shard: string): Promise<void> {
     const reaped = await this.reaped.unbooked(shard);

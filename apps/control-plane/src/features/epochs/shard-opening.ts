@@ -5,15 +5,15 @@ import { Host } from '../../platform/host/host.ts';
 const WORDS = 3;
 
 /**
- * Opens shards that were filled again. Until then nothing is admitted in them or withdrawn from them, so that tokens which running requests held
- * before the loss go to no other. A replica that ends meanwhile leaves the shard to the next look of another.
+ * Opens shards that were filled again. Until then nothing is admitted in them or withdrawn from them, so that no other request takes the tokens that
+ * running requests held before the loss. When a replica ends meanwhile, the next check of another replica opens the shard.
  */
 @Injectable()
 export class ShardOpening {
-  /** Nodes take the holds of their running requests again within a tenth of a second of the word; the rest is for a busy machine and a lost word. */
+  /** Nodes restore the holds of their running requests within 0.1 s of the announcement; the rest allows for a busy machine and a lost announcement. */
   restoreMs = 1_500;
   private readonly logger = new Logger('epochs');
-  /** The shards by epoch: a shard may lose its data again meanwhile. */
+  /** Maps shards by epoch to their timers: a shard may lose its data again meanwhile. */
   private readonly timers = new Map<string, () => void>();
 
   constructor(
@@ -22,7 +22,7 @@ export class ShardOpening {
     @Optional() private readonly host: Host = new Host(),
   ) {}
 
-  /** Harmless while it is in progress. */
+  /** Has no effect while the opening of this shard is scheduled. */
   async openSoon(shard: string, epoch: string): Promise<void> {
     if (this.timers.has(epoch)) return;
     this.wait(shard, epoch, WORDS);
@@ -41,7 +41,7 @@ export class ShardOpening {
         return void this.announce(shard, epoch);
       }
       this.timers.delete(epoch);
-      // The next look sees a failure of this step: the shard still says that it restores.
+      // The next check finds a failure of this step, because the shard still says that it restores.
       this.epochs
         .open(shard, epoch)
         .catch((error: unknown) => this.logger.warn(error, `shard ${shard} cannot be opened yet`));

@@ -12,10 +12,10 @@ import { streamEventSchema, type StreamEvent } from './events.dto.ts';
 
 export interface PositionedEvent {
   position: EventPosition;
-  /** null: for administrators alone. */
+  /** Is null for events that only administrators see. */
   userId: number | null;
   content: StreamEvent;
-  /** The same for users. */
+  /** The event as users see it. */
   forUser: StreamEvent;
 }
 
@@ -23,7 +23,7 @@ const requestsData = z.object({ count: z.number(), rids: z.array(z.string()) });
 const walletData = z.object({ micros: z.string().transform(BigInt) });
 const alertData = z.object({ id: z.number() });
 
-/** Rows say what happened and to what; here they become what a reader sees, with one query for all requests of a page. */
+/** Turns stored events into what a reader sees, with one query for all requests of a page. */
 @Injectable()
 export class EventDetails {
   constructor(
@@ -32,7 +32,7 @@ export class EventDetails {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** An event whose subject has been deleted meanwhile is left out. */
+  /** Omits an event whose subject has been deleted meanwhile. */
   async describe(rows: readonly StoredEvent[]): Promise<PositionedEvent[]> {
     const rids = rows.flatMap((row) =>
       row.kind === 'requests' ? requestsData.parse(row.data).rids : [],

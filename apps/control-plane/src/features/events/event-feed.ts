@@ -12,12 +12,12 @@ const PAGE = 500;
 
 type Listener = (events: readonly PositionedEvent[]) => void;
 
-/** Reads new events once for all streams of this replica, and only while there are any. */
+/** Reads new events once for all streams of this replica, and only while there are streams. */
 @Injectable()
 export class EventFeed extends BackgroundService {
-  /** Each with how far it has read for itself. */
+  /** Maps each listener to the position up to which it has read. */
   private readonly listeners = new Map<Listener, EventPosition>();
-  /** The place up to which the feed has read for all listeners; undefined while there are none. */
+  /** The position up to which the feed has read for all listeners; undefined while there are none. */
   private position: EventPosition | undefined;
   private isClosing = false;
   private readonly looking = new BackgroundLoop({
@@ -49,8 +49,8 @@ export class EventFeed extends BackgroundService {
   }
 
   /**
-   * Calls `listener` with everything after `from`, in order, until it is removed. Events between `from` and where the feed stands are read for it alone.
-   * `userId` narrows that reading; what the feed brings is for the listener to filter. A listener that `isOver` is not added.
+   * Calls `listener` with every event after `from`, in order, until it is removed. Events between `from` and the feed's position are read for this
+   * listener alone. `userId` filters that read; the listener itself filters what the feed delivers. A listener that `isOver` is not added.
    */
   async follow(
     from: EventPosition,
@@ -60,7 +60,7 @@ export class EventFeed extends BackgroundService {
     for (let at = from; ;) {
       const feedAt = this.position;
       const behind = await this.store.after(at, { limit: PAGE, userId });
-      // A listener that left during the read would stay permanently, and a feed that closes would start again.
+      // A listener that left during the read would never be removed, and a closing feed would start again.
       if (this.isClosing || isOver()) return;
       const last = behind.at(-1);
       if (last) {
@@ -68,7 +68,7 @@ export class EventFeed extends BackgroundService {
         at = { xid: last.xid, id: last.id };
         continue;
       }
-      // Nothing was left up to where the feed stood before the read. If the feed has moved on meanwhile, the rest is read too.
+      // The read returned all events up to the feed's former position. If the feed has moved on meanwhile, the rest is read too.
       if (feedAt && isAfter(feedAt, at)) at = feedAt;
       if (this.position && isAfter(this.position, at)) continue;
       return this.add(listener, at);
@@ -95,7 +95,7 @@ export class EventFeed extends BackgroundService {
     const last = rows.at(-1);
     if (!last) return;
     const events = await this.details.describe(rows);
-    // All listeners have left meanwhile. Those that came since may stand before `from`, so the next look reads for them.
+    // All listeners have left meanwhile. Newer listeners may be before `from`, so the next read serves them.
     if (this.position !== from) return;
     this.position = { xid: last.xid, id: last.id };
     for (const [listener, at] of this.listeners)

@@ -1,4 +1,4 @@
-/** A place in `stream_events`: transaction, then number. The id of a streamed event; the same at every replica. */
+/** A position in `stream_events`: the transaction, then the number. It is the id of a streamed event and the same at every replica. */
 export interface EventPosition {
   xid: bigint;
   id: bigint;
@@ -11,7 +11,7 @@ export function formatPosition({ xid, id }: EventPosition): string {
   return `${xid}.${id}`;
 }
 
-/** Undefined for what no stream has given out. */
+/** Returns undefined for a text that no stream has given out. */
 export function parsePosition(text: string): EventPosition | undefined {
   const [, xidText, idText] = TEXT.exec(text) ?? [];
   if (xidText === undefined || idText === undefined) return undefined;

@@ -3,9 +3,9 @@ import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { isAfter, type EventPosition } from './event-position.ts';
 
-/** A reader that was away longer gets `reset` and reads again. */
+/** A reader that was away longer gets `reset` and reads everything again. */
 const KEPT_MINUTES = 15;
-/** Rows deleted in one statement: it must not hold up anything. */
+/** One statement deletes at most this many rows, so that it blocks nothing. */
 const FORGOTTEN_MAX = 50_000;
 
 const bigint = z.string().transform(BigInt);
@@ -21,34 +21,40 @@ const boundsRow = z.object({ settled: bigint, horizon: bigint });
 
 interface NodeNote {
   nodeId: number;
-  /** Unix milliseconds. */
+  /** The time of the report in Unix milliseconds. */
   reportedAt: number;
   text: string;
 }
 
-/** `stream_events` is written by triggers, in the transactions that cause the events, and for nodes here. This reads it, in an order that loses none. */
+/**
+ * Reads `stream_events` in an order that loses no event. Triggers write the table in the transactions that cause the events; this class writes the
+ * events of nodes.
+ */
 @Injectable()
 export class EventStore {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Returns the place at which a stream that begins now starts: everything below is settled. */
+  /** Returns the position at which a stream that begins now starts: everything before it is complete. */
   async now(): Promise<EventPosition> {
     return { xid: (await this.bounds()).settled, id: 0n };
   }
 
-  /** False when events after `position` have been deleted already, or when it lies ahead of what is settled: it is of another database, as after a restored backup, or invented. */
+  /**
+   * Returns false when events after `position` have been deleted, or when it is ahead of everything complete: it is then invented, or comes from
+   * another database, as after a restore.
+   */
   async holds(position: EventPosition): Promise<boolean> {
     const { horizon, settled } = await this.bounds();
     return position.xid > horizon && !isAfter(position, { xid: settled, id: 0n });
   }
 
-  /** Oldest first, only of transactions below which none still runs: what comes later always stands behind what was read. */
+  /** Returns events oldest first, only of transactions below which none still runs, so that later events always have a later position. */
   async after(
     { xid, id }: EventPosition,
     { limit, userId }: { limit: number; userId?: number | undefined },
   ): Promise<StoredEvent[]> {
     const rows: unknown[] = await this.dataSource.query(
-      // The table is named in the order: a name alone is the column of the answer, which is text, and '10' comes before '9'.
+      // The ORDER BY names the table: the bare name is the output column, which is text, and '10' sorts before '9'.
       `SELECT e.xid::text AS xid, e.id::text AS id, e.user_id, e.kind, e.data FROM stream_events e
        WHERE (e.xid, e.id) > ($1::xid8, $2) AND e.xid < pg_snapshot_xmin(pg_current_snapshot()) AND ($4::int IS NULL OR e.user_id = $4)
        ORDER BY e.xid, e.id LIMIT $3`,
@@ -57,7 +63,7 @@ export class EventStore {
     return rows.map((row) => eventRow.parse(row));
   }
 
-  /** Writes an event for what a node reported last, unless it says what is noted already or is older. `text`: the event in JSON. */
+  /** Writes an event for a node's latest report, unless the stored event says the same or is newer. `text` is the event in JSON. */
   async noteNode({ nodeId, reportedAt, text }: NodeNote): Promise<void> {
     await this.dataSource.query(
       `WITH noted AS (
@@ -70,7 +76,7 @@ export class EventStore {
     );
   }
 
-  /** Deletes what is older than minutes and remembers up to where. Every replica may do it. */
+  /** Deletes events that are older than KEPT_MINUTES and stores the position up to which it deleted. Every replica may do it. */
   async forgetOld(): Promise<void> {
     await this.dataSource.query(
       `WITH old AS (

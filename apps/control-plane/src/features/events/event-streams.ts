@@ -11,31 +11,31 @@ import { formatPosition, parsePosition, type EventPosition } from './event-posit
 import { EventStore } from './event-store.sql.ts';
 import type { StreamEvent } from './events.dto.ts';
 
-/** A revoked session's stream ends within a second: two looks fit. */
+/** The stream of a revoked session ends within a second, in which two checks fit. */
 const VERIFY_MS = 400;
-/** Proxies drop what stays silent for 30 s and more. */
+/** Proxies close a connection that stays silent for 30 s or more. */
 const COMMENT_EVERY_MS = 15_000;
-/** A page in every tab of several browsers, and bounds for one replica. */
+/** This allows a page in every tab of several browsers, and bounds the streams of one replica. */
 const STREAMS_PER_ACCOUNT_MAX = 20;
 const STREAMS_MAX = 1_000;
-/** A reader this far behind is not reading; it may return with its last id. */
+/** A reader with this many unread bytes is not reading; it may return with its last id. */
 const UNREAD_BYTES_MAX = 1_048_576;
 const RECONNECT_MS = 2_000;
 
 interface Stream {
   caller: Caller;
-  /** The account whose events are sent; undefined: those of all accounts. */
+  /** The account whose events are sent; undefined for all accounts. */
   userId: number | undefined;
   response: Response;
   onEvents: (events: readonly PositionedEvent[]) => void;
 }
 
-/** Server-sent events, https://html.spec.whatwg.org/multipage/server-sent-events.html */
+/** Streams server-sent events: https://html.spec.whatwg.org/multipage/server-sent-events.html */
 @Injectable()
 export class EventStreams extends BackgroundService {
   private readonly streams = new Set<Stream>();
   private isClosing = false;
-  /** Run while there are streams. */
+  /** These loops run while there are streams. */
   private readonly loops: BackgroundLoop[] = [this.loop];
   private readonly commenting = setInterval(() => this.comment(), COMMENT_EVERY_MS).unref();
 
@@ -52,13 +52,13 @@ export class EventStreams extends BackgroundService {
     });
   }
 
-  /** While it cannot be known who may still read, none does. */
+  /** While the database cannot say who may still read, no one may read. */
   protected override onFailing(error: unknown): void | Promise<void> {
     for (const stream of this.streams) stream.response.end();
     return super.onFailing(error);
   }
 
-  /** Open streams would keep the server from closing. Their readers return to another replica, with their last id. */
+  /** Open streams would keep the server from closing. Their readers continue at another replica with their last id. */
   override async beforeApplicationShutdown(): Promise<void> {
     this.isClosing = true;
     clearInterval(this.commenting);
@@ -66,7 +66,7 @@ export class EventStreams extends BackgroundService {
     await super.beforeApplicationShutdown();
   }
 
-  /** There is nothing to verify without streams. */
+  /** Without streams there is nothing to verify. */
   override onApplicationBootstrap(): void {}
 
   /** Runs `loop` while there are streams. */
@@ -78,16 +78,16 @@ export class EventStreams extends BackgroundService {
     return [...this.streams].some(({ caller }) => caller.role === 'admin');
   }
 
-  /** Answers when the stream stands; it lasts until the reader leaves or may no longer read. */
+  /** Resolves when the stream is open. It lasts until the reader leaves or may no longer read. */
   async open(
     caller: Caller,
     userId: number | undefined,
     { request, response }: { request: Request; response: Response },
   ): Promise<void> {
     const start = await this.startAt(request.header('last-event-id'));
-    // Behind the last await: streams that are opened at once count each other.
+    // This follows the last await, so that streams that open at once count each other.
     this.refuseTooMany(caller);
-    // Its `close` has passed, so nothing would remove the stream.
+    // The response has emitted `close` already, so nothing would remove the stream.
     if (response.closed) return;
     const stream: Stream = {
       caller,
@@ -101,7 +101,7 @@ export class EventStreams extends BackgroundService {
     this.add(stream);
     const at = new Date().toISOString();
     write(response, { event: start.isReset ? 'reset' : 'ready', data: { at } }, start.position);
-    // The server listens until its modules have closed. A reader that comes in between continues at another replica.
+    // The server accepts connections until its modules have closed. A reader that connects meanwhile continues at another replica.
     if (this.isClosing) return void response.end();
     await this.feed
       .follow(start.position, stream.onEvents, { userId, isOver: () => isOver(response) })
@@ -163,7 +163,7 @@ export class EventStreams extends BackgroundService {
 function writeHead(response: Response): void {
   response.status(200);
   response.setHeader('content-type', 'text/event-stream; charset=utf-8');
-  // nginx would collect events before it passes them on.
+  // nginx would otherwise buffer the events.
   response.setHeader('x-accel-buffering', 'no');
   response.flushHeaders();
 }
@@ -174,7 +174,7 @@ function write(response: Response, { event, data }: StreamEvent, position?: Even
   response.write(`${retry}${id}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 }
 
-/** A reader that does not read keeps its ended stream open. A write to it would be an error that nothing catches. */
+/** Returns whether a stream has ended. A reader that does not read keeps its ended stream open, and a write to it would be an uncaught error. */
 function isOver(response: Response): boolean {
   return response.writableEnded || response.closed;
 }

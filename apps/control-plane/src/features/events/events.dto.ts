@@ -12,7 +12,7 @@ import { idFilter } from '../../platform/http/list-query.ts';
 import { alertResponseSchema } from '../alerts/alerts.dto.ts';
 import { usageLogResponseSchema } from '../usage/api/usage-answers.ts';
 
-/** Administrators name one account with `user_id`; without it they see all of them. */
+/** Administrators name one account with `user_id`; without it they see all accounts. */
 export const eventsQuery = z.strictObject({ user_id: idFilter.optional() });
 export type EventsQuery = z.output<typeof eventsQuery>;
 
@@ -33,7 +33,7 @@ const nodeEvent = z.object({
 });
 export type NodeEvent = z.output<typeof nodeEvent>;
 
-/** `event` is the field of that name on the wire, `data` the JSON of its data. */
+/** `event` is the field of that name in the stream, `data` is its JSON data. */
 export const streamEventSchema = z
   .discriminatedUnion('event', [
     z.object({

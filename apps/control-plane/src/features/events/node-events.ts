@@ -9,10 +9,10 @@ import type { NodeEvent } from './events.dto.ts';
 const LOOK_MS = 200;
 const RETRY_MS = 1_000;
 
-/** Notes what nodes report as events: nodes speak to Redis, and ids come from PostgreSQL. Only while an administrator reads. */
+/** Writes events for what nodes report, because nodes report to Redis and ids of events come from PostgreSQL. It runs only while an administrator reads. */
 @Injectable()
 export class NodeEvents extends BackgroundService {
-  /** The notes of this replica about each node; they spare a statement for what has not changed. */
+  /** Holds the last event of this replica for each node, which saves a statement when nothing changed. */
   private readonly noted = new Map<number, string>();
   constructor(
     private readonly store: EventStore,

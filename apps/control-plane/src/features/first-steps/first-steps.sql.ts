@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { z } from 'zod';
 
-/** In the order in which they are done. `sql` answers whether it is done; `$1` is the account. */
+/** Lists the first steps of an account in order. `sql` returns whether a step is done; `$1` is the account. */
 export const ACCOUNT_STEPS = {
   wallet:
     "SELECT EXISTS (SELECT 1 FROM ledger_entries e JOIN ledger_accounts a ON a.id = e.ledger_account_id WHERE a.kind = 'wallet' AND a.user_id = $1 AND e.amount > 0)",
@@ -11,7 +11,7 @@ export const ACCOUNT_STEPS = {
     "SELECT EXISTS (SELECT 1 FROM usage_events WHERE user_id = $1 AND kind = 'usage' AND status < 400)",
 } as const;
 
-/** Lists what a new installation needs before a client can call it. */
+/** Lists the steps that a new installation needs before a client can call it. */
 export const INSTALLATION_STEPS = {
   upstream: 'SELECT EXISTS (SELECT 1 FROM upstreams WHERE deleted_at IS NULL AND enabled)',
   model: 'SELECT EXISTS (SELECT 1 FROM models WHERE deleted_at IS NULL)',
@@ -42,7 +42,7 @@ export const installationStepsSchema = firstSteps(
   'InstallationSteps',
 );
 
-/** Returns for each step whether it is done, by one statement. */
+/** Returns for each step whether it is done, in one statement. */
 export async function stepsDone<Step extends string>(
   dataSource: DataSource,
   steps: Readonly<Record<Step, string>>,

@@ -18,10 +18,10 @@ import { INCIDENTS_KEPT_MS, IncidentStore, type OwnedIncidents } from './inciden
 
 const LOOK_MS = 1_000;
 const REPORTS_AT_ONCE = 32;
-/** Reports wait in Redis while no control plane runs. What is older, or claims to be of the future, would not be deleted in time. */
+/** Reports wait in Redis while no control plane runs. An older report, or one with a time in the future, would not be deleted in time. */
 const AGE_MAX_MS = 24 * 3_600_000;
 
-/** Takes what nodes report of incidents out of Redis and keeps what is proven. Every replica does; each report is taken by one. */
+/** Takes the incidents that nodes report out of Redis and stores those whose proof is valid. Every replica does so; one of them takes each report. */
 @Injectable()
 export class IncidentIntake extends BackgroundService {
   constructor(
@@ -59,7 +59,7 @@ export class IncidentIntake extends BackgroundService {
     const hashes = [...refused, ...counts].flatMap(({ key_hashes: each }) => each);
     const owners = await this.owners.of([...new Set(hashes)]);
     const withOwner = <Row extends { key_hashes: string[] }>({ key_hashes: own, ...row }: Row) => {
-      // A stale key beside a good one is common, and the stale one may stand first.
+      // Clients often send a stale key with a good one, and the stale key may come first.
       const owner = own.map((hash) => owners.get(hash)).find((known) => known !== undefined);
       return { ...row, key_id: owner?.keyId ?? 0, user_id: owner?.userId ?? null };
     };
@@ -76,12 +76,12 @@ function accountOf({ account_id: id }: ErrorExcerpt): RecordRef {
   return { kind: 'user', id: String(id) };
 }
 
-/** An account that is deleted may have been erased. */
+/** Returns whether the account exists. A deleted account may have been erased. */
 function isThere({ name, isGone }: RecordName): boolean {
   return name !== null && !isGone;
 }
 
-/** The time in a request id decides about its place among others, so it must be its own. */
+/** Drops incidents whose time is far from the report's. The time in a request id decides its place among others, so it must be correct. */
 function nearOnly({ refused, counts, excerpts }: Incidents): Incidents {
   return {
     refused: refused.filter(({ rid, at }) => isNear(at) && isNear(uuidTimeMs(rid))),

@@ -9,7 +9,7 @@ const moment = momentField.transform((text) => new Date(text));
 const status = z.coerce.number().int().min(100).max(599);
 const refusalCode = z.string().min(1).max(64);
 
-/** `from` is included, `to` is not. */
+/** `from` is inclusive, `to` is exclusive. */
 export const refusedRequestsSchema = cursorQuery({
   rid: requestId.optional(),
   user_id: idFilter.optional(),

@@ -25,7 +25,7 @@ import {
 const lastRid = z.string().refine(isRequestId);
 const lastExcerpt = z.tuple([lastRid, z.number()]);
 
-/** Answers why requests failed. Users see what was refused to their own account. */
+/** Answers why requests failed. Users see the refused requests of their own account. */
 @Injectable()
 export class IncidentsService {
   constructor(
@@ -50,7 +50,7 @@ export class IncidentsService {
     });
   }
 
-  /** The refused request of this id, where the caller may see it. */
+  /** Returns the refused request with this id, if the caller may see it. */
   async findRefused(caller: Caller, rid: string): Promise<RefusedRequestResponse | undefined> {
     const userId = await this.scope.resolveList(caller);
     const [row] = await this.reader.refused({ rid }, { userId, limit: 1 });

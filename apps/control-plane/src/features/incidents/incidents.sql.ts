@@ -3,7 +3,7 @@ import { REFUSED_KEPT_MAX, type ErrorExcerpt, type Incidents } from '@tollgate/c
 import { DataSource, type EntityManager } from 'typeorm';
 import { Transactions } from '../../platform/database/transactions.ts';
 
-/** Milliseconds of 7 days. */
+/** Incidents are kept for 7 days, in milliseconds. */
 export const INCIDENTS_KEPT_MS = 7 * 24 * 3_600_000;
 /** Bounds the rows that one statement deletes. */
 const DELETED_AT_ONCE = 5_000;
@@ -22,7 +22,7 @@ const KEEP_REFUSED = `
   SELECT rid, moment, key_id, user_id, status, code, model, message, $2 FROM placed WHERE place <= ${REFUSED_KEPT_MAX}
   ON CONFLICT (rid) DO NOTHING`;
 
-/** Adds in one order, so that two replicas do not wait for each other in a circle. */
+/** Adds rows in a fixed order, so that two replicas do not deadlock. */
 const COUNT_REFUSALS = `
   INSERT INTO refusal_counts (minute, key_id, code, status, user_id, count)
   SELECT to_timestamp(minute / 1000.0), key_id, code, status, max(user_id), sum(count)
@@ -42,20 +42,20 @@ const FORGETTING = [
   'DELETE FROM error_excerpts WHERE (rid, place) IN (SELECT rid, place FROM error_excerpts WHERE at < $1 LIMIT $2) RETURNING 1',
 ];
 
-/** `key_id` 0: no account has the key. */
+/** `key_id` is 0 when no account has the key. */
 interface OfKey {
   key_id: number;
   user_id: number | null;
 }
 
-/** Holds what a node has reported, with the keys of the books in place of those that were presented. */
+/** Holds a node's reports, with the key's id in place of the presented key. */
 export interface OwnedIncidents {
   refused: readonly (Omit<Incidents['refused'][number], 'key_hashes'> & OfKey)[];
   counts: readonly (Omit<Incidents['counts'][number], 'key_hashes'> & OfKey)[];
   excerpts: readonly ErrorExcerpt[];
 }
 
-/** Writes what nodes report. */
+/** Writes the incidents that nodes report. */
 @Injectable()
 export class IncidentStore {
   constructor(
@@ -71,7 +71,7 @@ export class IncidentStore {
     });
   }
 
-  /** Deletes what is too old, in parts that lock few rows. */
+  /** Deletes old incidents in parts that lock few rows. */
   async forget(before: Date): Promise<void> {
     for (const statement of FORGETTING)
       while ((await deleted(this.dataSource.manager, statement, before)) === DELETED_AT_ONCE);

@@ -37,11 +37,11 @@ const excerptRow = z.object({
 });
 export type ExcerptRow = z.output<typeof excerptRow>;
 
-/** Groups of one answer, the largest first. */
+/** An answer has at most this many groups, largest first. */
 const GROUPS_MAX = 100;
 type Filters = Readonly<Record<string, unknown>>;
 
-/** Conditions for those filters that are given: each is an operator's left side, and its value the right one. */
+/** Builds conditions for the given filters: the key is the left side with its operator, the value its right side. */
 function where(filters: Filters): { sql: string; values: unknown[] } {
   const given = Object.entries(filters).filter(([, value]) => value !== undefined);
   const conditions = given.map(([left], index) => `${left} $${index + 1}`);
@@ -51,7 +51,7 @@ function where(filters: Filters): { sql: string; values: unknown[] } {
   };
 }
 
-/** Reads incidents, the newest first. */
+/** Reads incidents, newest first. */
 @Injectable()
 export class IncidentReader {
   constructor(private readonly dataSource: DataSource) {}

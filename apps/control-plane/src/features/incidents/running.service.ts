@@ -13,16 +13,16 @@ import { NodeDumps, type WorkerDump } from '../proxy-nodes/node-dumps.ts';
 import { ProxyNodesService } from '../proxy-nodes/proxy-nodes.service.ts';
 import type { RunningRequestResponse, RunningRequestsAnswer } from './running.dto.ts';
 
-/** Requests that one worker names, and one answer shows. */
+/** A worker lists, and an answer shows, at most this many requests. */
 const OF_WORKER_MAX = 1_000;
 const SHOWN_MAX = 500;
-/** However many tabs look, nodes are asked once in this time for all accounts, and once for each account. */
+/** Nodes are asked at most once within this time for all accounts, and once for each account, however many tabs show the list. */
 const KEPT_MS = 900;
 const KINDS = ['user', 'key', 'model', 'upstream'] as const;
 
 interface Found {
   answer: RunningRequestsAnswer;
-  /** Holds further rows than the answer shows, without names. */
+  /** Holds also the rows beyond those that the answer shows, without names. */
   all: readonly RunningRequestResponse[];
 }
 
@@ -31,10 +31,10 @@ interface Look {
   found: Promise<Found>;
 }
 
-/** Requests that run at this moment, as the nodes know them. */
+/** Lists the requests that run now, as the nodes report them. */
 @Injectable()
 export class RunningService {
-  /** Maps an account to its last look; undefined is that of all. */
+  /** Maps an account to its last read; undefined is the read of all accounts. */
   private readonly looks = new Map<number | undefined, Look>();
 
   constructor(
@@ -54,7 +54,7 @@ export class RunningService {
     return { ...answer, data: answer.data.map(withoutSuppliers), silent_workers: 0 };
   }
 
-  /** Ends a request as if its client had left. The node does so within a moment; `list` shows it as ending while its usage is read. */
+  /** Ends a request as if its client had left. The node does so at once; `list` shows the request as ending while its usage is read. */
   async end(caller: Caller, rid: string, reason: string): Promise<{ rid: string }> {
     const { all } = await this.look(await this.scope.resolveList(caller));
     const request = all.find((one) => one.rid === rid);
@@ -122,7 +122,7 @@ export class RunningService {
   }
 }
 
-/** Rows that cannot be read are of another release. */
+/** Skips rows that cannot be read, which come from another release. */
 function rowsOf({ name, worker, dump }: WorkerDump): RunningRequestResponse[] {
   return (dump?.rows ?? []).flatMap(({ key: rid, value }) => {
     const row = runningRequestSchema.safeParse(value).data;

@@ -1,9 +1,12 @@
-/** Returns whether a key's `allowed_models` names a model: admission decides by it, for pages that show it. Empty and `*` allow every model. */
+/**
+ * Returns whether a key's `allowed_models` names a model, for pages that show it. Admission decides by the same rule. An empty list and `*` allow
+ * every model.
+ */
 export function isModelAllowed(allowedModels: string, model: string): boolean {
   return allowedModels === '' || allowedModels.split(',').some((glob) => matches(glob, model));
 }
 
-/** `*` is the only wildcard. The parts between stars are found from left to right, the first place each: no text makes this slow. */
+/** Matches a glob whose only wildcard is `*`. It searches the parts between stars from left to right, each at its first place, so its time stays linear. */
 function matches(glob: string, text: string): boolean {
   const [first = '', ...rest] = glob.split('*');
   const last = rest.pop();

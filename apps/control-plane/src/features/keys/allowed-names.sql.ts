@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 const allowedName = z.object({ name: z.string(), id: z.number(), keys: z.number() });
 
-/** Names and patterns of models that enabled keys allow: with the first such key and how many there are, in the order of these ids. */
+/** Returns the names and patterns of models that enabled keys allow, each with the first such key and the number of them, in the order of these ids. */
 export async function allowedNames(
   tx: Pick<EntityManager, 'query'>,
 ): Promise<z.output<typeof allowedName>[]> {

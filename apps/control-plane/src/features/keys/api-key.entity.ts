@@ -23,15 +23,15 @@ export class ApiKeyRow extends KeptRow {
   @Column({ type: 'text' })
   allowedModels: string;
 
-  /** Those that it has, by name. */
+  /** Holds the key's limits by name. */
   @Column({ type: 'jsonb' })
   limits: Partial<KeyLimits>;
 
-  /** Limits of tokens count what was read from a cache. */
+  /** True when limits of tokens count cache reads. */
   @Column({ type: 'boolean' })
   countsCacheReads: boolean;
 
-  /** Limits for some models each. */
+  /** Holds rates that apply to some models. */
   @Column({ type: 'jsonb' })
   rates: RateBody[];
 
@@ -48,18 +48,18 @@ export class ApiKeyRow extends KeptRow {
   @Column({ type: 'uuid', nullable: true })
   playgroundSid: string | null;
 
-  /** The key that this one was made to replace. */
+  /** The key that this key replaces. */
   @Column({ type: 'integer', nullable: true })
   replacesId: number | null;
 
-  /** The key whose budgets this one counts against; null: its own. */
+  /** The key whose budgets this key counts against; null for its own. */
   @Column({ type: 'integer', nullable: true })
   budgetsOfId: number | null;
 
   @Column({ type: 'boolean' })
   drain: boolean;
 
-  /** Rises with every change; the live record in Redis never goes back. */
+  /** Rises with every change, so that the live record in Redis is never overwritten by an older one. */
   @Column({ type: 'bigint', transformer: safeIntegerColumn })
   revision: number;
 }

@@ -2,7 +2,7 @@ import type { DataSource, EntityManager } from 'typeorm';
 import { sessionStands } from '../../platform/access/session-rows.ts';
 import { prepared } from '../../platform/database/prepared.ts';
 
-/** Temporary keys that expired, and those whose session has ended. Redis refuses an expired key by itself. */
+/** Selects temporary keys that expired or whose session has ended. Redis itself refuses an expired key. */
 const ENDED = `playground_sid IS NOT NULL AND (expires_at <= now() OR NOT ${sessionStands('playground_sid')})`;
 const ANY_ENDED = prepared(`SELECT 1 FROM api_keys WHERE status <> 'deleted' AND ${ENDED} LIMIT 1`);
 
@@ -11,7 +11,7 @@ export async function hasEndedKeys(dataSource: DataSource): Promise<boolean> {
   return ended.length > 0;
 }
 
-/** Each of these deletes keys and answers their ids: their live records change. */
+/** Each of these functions deletes keys and returns their ids, whose live records change. */
 export const deleteEndedKeys = (tx: EntityManager): Promise<number[]> => deleteKeys(tx, ENDED, []);
 
 export const deleteKeysOfSession = (tx: EntityManager, sid: string): Promise<number[]> =>
@@ -29,7 +29,7 @@ async function deleteKeys(
   parameters: unknown[],
   drain = false,
 ): Promise<number[]> {
-  // TypeORM answers an UPDATE with its rows and their number.
+  // TypeORM returns the rows of an UPDATE and their number.
   const [rows]: [{ id: number }[], number] = await tx.query(
     `UPDATE api_keys SET status = 'deleted', drain = ${drain}, deleted_at = now(), updated_at = now(), revision = revision + 1
      WHERE status <> 'deleted' AND (${condition}) RETURNING id`,

@@ -4,7 +4,7 @@ import { invalidField } from '../../platform/http/refusal.ts';
 import type { ApiKeyRow } from './api-key.entity.ts';
 import type { KeyResponse, UpdateKey } from './keys.dto.ts';
 
-/** `was`: the limits of the key that is changed. */
+/** Returns the columns that a body sets. `was` holds the limits of the changed key. */
 export function columnsOf(body: UpdateKey, was: Partial<KeyLimits> = {}): Partial<ApiKeyRow> {
   if (body.expires_at && Date.parse(body.expires_at) <= Date.now())
     throw invalidField('expires_at', IN_FUTURE);

@@ -8,12 +8,12 @@ export interface KeyOwner {
   userId: number;
 }
 
-/** Finds the owners of keys that were presented to nodes. */
+/** Finds the owners of keys that clients presented to nodes. */
 @Injectable()
 export class KeyOwners {
   constructor(@InjectRepository(ApiKeyRow) private readonly keys: Repository<ApiKeyRow>) {}
 
-  /** The owners by the hash of the key; keys that were deleted have theirs still, and those that were never issued have none. */
+  /** Maps key hashes to owners. Deleted keys still have an owner; keys that were never issued are absent. */
   async of(hashes: readonly string[]): Promise<Map<string, KeyOwner>> {
     if (hashes.length === 0) return new Map();
     const rows = await this.keys.find({

@@ -20,14 +20,14 @@ export class KeyWindowsService {
     return this.fillOf(key, await this.ceilings.inForce([id]));
   }
 
-  /** Returns the windows of the keys that the caller may see, in no order. */
+  /** Returns the windows of the keys that the caller may see, in no particular order. */
   async readMany(caller: Caller, ids: readonly number[]): Promise<KeyWindowsResponse[]> {
     const keys = await this.keys.findVisible(caller, ids);
     const limits = await this.ceilings.inForce(ids);
     return Promise.all(keys.map((key) => this.fillOf(key, limits)));
   }
 
-  /** The windows of a key, those of its rates, and those of its account; and how many of its requests run. */
+  /** Returns the windows of a key, of its rates and of its account, and the number of its running requests. */
   private async fillOf(
     { response, keyHash }: FoundKey,
     inForce: ReadonlyMap<number, KeyLimits>,
@@ -58,7 +58,7 @@ export class KeyWindowsService {
   }
 }
 
-/** A limit with its use; nothing is counted where there is none. */
+/** Returns a limit with its use; without a limit nothing is counted. */
 function filled(
   { limit, used, resetMs }: { limit: number; used: number; resetMs: number | null },
   asOfMs: number,

@@ -28,10 +28,10 @@ const limit = z
   .meta({ 'x-rules': [ABOVE_CEILING] });
 const name = nameText(128);
 
-/** Empty or `*` = everything the account subscribes to. */
+/** An empty text or `*` allows all models that the account subscribes to. */
 const allowedModels = modelGlobs(ALLOWED_MODELS_CHARS_MAX);
 
-/** Kept as written; admission gets the normalised form. */
+/** The list is stored as written; admission gets the normalised form. */
 const ipAllowlist = z
   .string()
   .trim()
@@ -56,7 +56,7 @@ export const createKeySchema = z
     ...limits,
     expires_at: expiresAt.optional(),
     ip_allowlist: ipAllowlist.optional(),
-    /** Administrators: the account the key is for. */
+    /** Administrators name the account of the key. */
     user_id: z.number().int().positive().max(INTEGER_MAX).optional(),
   })
   .meta({ 'x-example': { name: 'backend', allowed_models: 'gpt-5,claude-*', rpm: 600 } });
@@ -131,7 +131,7 @@ export const createdKeyResponseSchema = keyResponseSchema
   .meta({ id: 'CreatedKey' });
 export type CreatedKeyResponse = z.output<typeof createdKeyResponseSchema>;
 
-/** 30 days. */
+/** The overlap is at most 30 days. */
 const OVERLAP_MINUTES_MAX = 43_200;
 export const rotateKeySchema = z
   .strictObject({

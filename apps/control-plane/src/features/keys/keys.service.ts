@@ -26,7 +26,7 @@ import type {
   UpdateKey,
 } from './keys.dto.ts';
 
-/** A key with what admission knows it by. */
+/** Describes a key with the hash by which admission knows it. */
 export interface FoundKey {
   response: KeyResponse;
   keyHash: string;
@@ -51,7 +51,7 @@ export class KeysService {
     return found;
   }
 
-  /** Those of the given ids that the caller may see. */
+  /** Returns those of the given keys that the caller may see. */
   async findVisible(caller: Caller, ids: readonly number[]): Promise<FoundKey[]> {
     const rows = await this.keys.findBy({ id: In([...ids]) });
     return rows
@@ -59,20 +59,20 @@ export class KeysService {
       .map((row) => ({ response: toKeyResponse(row), keyHash: row.keyHash }));
   }
 
-  /** A key of this very account. */
+  /** Returns a key of exactly this account. */
   async findOwn(userId: number, id: number): Promise<ApiKeyRow> {
     const row = await this.keys.findOneBy({ id, userId, status: Not('deleted') });
     if (!row) throw noSuch('key', id, 'key_id');
     return row;
   }
 
-  /** Enabled keys of an account that may call a model. */
+  /** Counts the enabled keys of an account that may call a model. */
   async countAllowing(userId: number, model: string): Promise<number> {
     const rows = await this.keys.findBy({ userId, status: 'enabled', playgroundSid: IsNull() });
     return rows.filter((row) => isModelAllowed(row.allowedModels, model)).length;
   }
 
-  /** The only answer that ever holds the key itself. */
+  /** Creates a key. Only this answer and that of `rotate` ever contain the key itself. */
   async create(
     caller: Caller,
     body: CreateKey,
@@ -87,7 +87,7 @@ export class KeysService {
     });
   }
 
-  /** Another key like this one. This one stays good until the overlap ends, so that programs can be changed over one by one. */
+  /** Creates a key with the same settings. The old key stays valid until the overlap ends, so that programs can change one after another. */
   async rotate(
     caller: Caller,
     id: number,
@@ -144,7 +144,7 @@ export class KeysService {
     return { ...after, key };
   }
 
-  /** One key is made at a time for an account, so that of two calls at once the second sees what the first made. Temporary keys count. */
+  /** An account creates one key at a time, so that of two simultaneous calls the second counts the key of the first. Temporary keys count, too. */
   async keepBelowLimit(tx: EntityManager, userId: number): Promise<void> {
     await lockUntilEnd(tx, [ADVISORY_LOCK_FAMILIES.keysOfAccount, userId]);
     const count = await tx.getRepository(ApiKeyRow).countBy({ userId, status: Not('deleted') });
@@ -158,12 +158,12 @@ export class KeysService {
     return this.changing(caller, id, 'key.update', ({ limits }) => columnsOf(body, limits));
   }
 
-  /** Idempotent. */
+  /** Enables a key. The call is idempotent. */
   enable(caller: Caller, id: number): Promise<KeyResponse> {
     return this.changing(caller, id, 'key.enable', () => ({ status: 'enabled', drain: false }));
   }
 
-  /** Idempotent. New requests stop at once, running streams at their next checkpoint unless `drain`. */
+  /** Disables a key. The call is idempotent. New requests are refused at once; running streams end at their next checkpoint unless `drain` is set. */
   disable(caller: Caller, id: number, drain: boolean): Promise<KeyResponse> {
     return this.changing(caller, id, 'key.disable', () => ({ status: 'disabled', drain }));
   }
@@ -176,7 +176,7 @@ export class KeysService {
     }));
   }
 
-  /** For the deletion of an account. Usage keeps the rows. */
+  /** Deletes the keys of an account that is being deleted. Usage keeps the rows. */
   async deleteAll(tx: EntityManager, userId: number, drain: boolean): Promise<void> {
     await this.liveState.keysChanged(tx, await deleteKeysOfAccount(tx, userId, drain));
   }
@@ -216,12 +216,12 @@ export class KeysService {
   }
 }
 
-/** Refuses changes of temporary keys: they end with their session, and nothing makes them last longer or do more. */
+/** Refuses changes of temporary keys. They end with their session, and nothing extends their time or their rights. */
 function refuseTemporary(row: ApiKeyRow): void {
   if (row.playgroundSid !== null) throw new Refusal('temporary_key');
 }
 
-/** Returns the settings that a key takes over from the key that it is made like. */
+/** Returns the settings that a new key copies from another key. */
 function likeOf({
   name,
   allowedModels,

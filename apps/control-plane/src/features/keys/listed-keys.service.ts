@@ -13,7 +13,7 @@ import { toKeyResponse } from './key-columns.ts';
 import type { KeyList, KeyResponse, ListedKey } from './keys.dto.ts';
 import { KeysService } from './keys.service.ts';
 
-/** Keys as callers see them: with their last use, and the limits in force. */
+/** Lists keys for callers, with their last use and the limits in force. */
 @Injectable()
 export class ListedKeys {
   constructor(

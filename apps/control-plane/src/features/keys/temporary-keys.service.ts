@@ -17,11 +17,11 @@ import { KeysService } from './keys.service.ts';
 
 const LIFETIME_MS = 15 * 60 * 1000;
 const RPM = 20;
-/** A key ends within a second of its session; a look costs one read of a small index. */
+/** A key ends within a second of its session; a check costs one read of a small index. */
 const SWEEP_MS = 400;
 const NAME = 'playground';
 
-/** Keys of the playground: the secret of an existing key is never needed there. One a session, for a quarter of an hour. */
+/** Manages the keys of the playground, which never needs the secret of an existing key. A session has one such key, for a quarter of an hour. */
 @Injectable()
 export class TemporaryKeysService extends BackgroundService {
   constructor(
@@ -46,7 +46,7 @@ export class TemporaryKeysService extends BackgroundService {
     return this.sweep();
   }
 
-  /** Makes a key with the models of the caller's key `likeKeyId`, or all. The session's earlier one ends. */
+  /** Creates a key with the models of the caller's key `likeKeyId`, or with all models. The session's earlier temporary key ends. */
   async create(
     caller: Caller,
     likeKeyId: number | undefined,
@@ -67,7 +67,7 @@ export class TemporaryKeysService extends BackgroundService {
     return this.idempotency.run(request, async (tx) => {
       await this.scope.keep(tx, caller.userId);
       await this.ceilings.keep(tx);
-      // Two tabs of one session at once: the second waits here and replaces the first one's.
+      // Two tabs of one session may create a key at once: the second waits here and replaces the first one's.
       await lockSession(tx, sid);
       await this.liveState.keysChanged(tx, await deleteKeysOfSession(tx, sid));
       await this.keys.keepBelowLimit(tx, caller.userId);
@@ -89,7 +89,7 @@ export class TemporaryKeysService extends BackgroundService {
     });
   }
 
-  /** Deletes what has ended. */
+  /** Deletes temporary keys that have ended. */
   async sweep(): Promise<void> {
     if (await hasEndedKeys(this.dataSource))
       await this.transactions.run(async (tx) =>

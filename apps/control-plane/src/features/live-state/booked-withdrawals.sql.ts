@@ -6,16 +6,17 @@ import { toSafeInteger } from '../../platform/database/columns.ts';
 import type { SubscriptionLiveRow } from './live-rows.sql.ts';
 import { refuseFenced } from './shard-fenced.ts';
 
-/** Far longer than Redis, or a replica that is promoted, is ever behind. */
+/** This is far longer than Redis, or a promoted replica, is ever behind. */
 const BOOKED_WITHIN = '1 day';
-/** Redis remembers what a request released for 15 minutes; later, repeating could take it twice. It looks at its own clock too. */
+/** Redis remembers the releases of a request for 15 minutes, by its own clock. A later repetition could take the tokens twice. */
 const RELEASED_WITHIN = '14 minutes';
-/** More than a person or a script closes of one subscription in a day. */
+/** This is more than a person or a script closes of one subscription in a day. */
 const ROWS_MAX = 1_000;
 
 /**
- * Finds a withdrawal by its subscription's index; the partition of a withdrawal is the day it was asked for, however late it was booked. What was booked before the shard $3
- * was filled again is part of what it opened with: taken again, it would be taken twice. By PostgreSQL's clock on both sides.
+ * Finds withdrawals by the subscription's index. The partition of a withdrawal is the day of its request, however late it was booked. Withdrawals
+ * that were booked before the shard $3 was filled are part of its opening balances, and repeating them would take them twice. Both sides use
+ * PostgreSQL's clock.
  */
 const BOOKED = `
   SELECT rid, seq, delta, outbox_ms FROM usage_events
@@ -27,13 +28,13 @@ const bookedRow = z.object({
   rid: z.string(),
   seq: z.number(),
   delta: z.union([z.string(), z.number()]).transform(toSafeInteger),
-  /** Null of a withdrawal that did not come from the outbox. */
+  /** Is null for a withdrawal that did not come from the outbox. */
   outbox_ms: z.union([z.string(), z.number()]).transform(toSafeInteger).nullable(),
 });
 
 /**
- * Withdrawals that are booked and refunded, for a Redis that may have lost the end of what it wrote: without them it would show refunded tokens
- * again. Like credits, a withdrawal that Redis knows changes nothing.
+ * Repeats booked and refunded withdrawals for a Redis that may have lost its latest writes; otherwise it would show refunded tokens again. A
+ * withdrawal that Redis knows changes nothing.
  */
 @Injectable()
 export class BookedWithdrawals {
@@ -42,7 +43,10 @@ export class BookedWithdrawals {
     private readonly lost: LostWithdrawals,
   ) {}
 
-  /** The subscription's record and credits have been written. While it is closing, its last withdrawal is not booked: that one is made afterwards. */
+  /**
+   * Call it after the subscription's record and credits are written. While the subscription is closing, its last withdrawal is not booked and follows
+   * later.
+   */
   async repeat(
     { id, userId, modelId, withdrawalId }: SubscriptionLiveRow,
     shard: string,
@@ -70,7 +74,7 @@ export class BookedWithdrawals {
   }
 }
 
-/** UTC day in a UUIDv7, as YYYY-MM-DD. */
+/** Returns the UTC day of a UUIDv7 as YYYY-MM-DD. */
 function dayOf(id: string): string {
   return new Date(Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)).toISOString().slice(0, 10);
 }

@@ -5,14 +5,14 @@ import { Host } from '../../platform/host/host.ts';
 export interface LiveBalance {
   balance: number;
   held: number;
-  /** Last credit Redis has applied. */
+  /** The number of the last credit that Redis has applied. */
   creditSeq: number;
 }
 
-/** A page that shows balances does not wait longer than this for Redis. */
+/** A page that shows balances waits at most this long for Redis. */
 const WAIT_MS = 1_000;
 
-/** Reads what Redis holds for an account's subscriptions, by model id. */
+/** Reads Redis' balances of an account's subscriptions, by model id. */
 @Injectable()
 export class LiveBalances {
   private readonly logger = new Logger('live-balances');
@@ -22,7 +22,7 @@ export class LiveBalances {
     @Optional() private readonly host: Host = new Host(),
   ) {}
 
-  /** Undefined when Redis does not answer in time; models without a live record are absent. */
+  /** Returns undefined when Redis does not answer in time. Models without a live record are absent. */
   async read(
     accountId: number,
     modelIds: readonly number[],
@@ -36,7 +36,7 @@ export class LiveBalances {
     );
   }
 
-  /** Undefined when Redis does not answer in time. */
+  /** Returns undefined when Redis does not answer in time. */
   readBudgets(accountId: number): Promise<LiveBudget[] | undefined> {
     return this.inTime(() => this.records.budgets.read(accountId));
   }

@@ -5,21 +5,21 @@ export interface Withdrawn {
   modelId: number;
   subscriptionId: number;
   withdrawalId: string;
-  /** Charged tokens WITHDRAW took out of Redis; to be booked and refunded. */
+  /** The charged tokens that WITHDRAW took out of Redis, which are to be booked and refunded. */
   tokens: number;
 }
 
-/** Credits of this subscription have reached Redis. */
+/** Is published when credits of this subscription have reached Redis. */
 export class CreditsApplied {
   constructor(readonly subscriptionId: number) {}
 }
 
-/** Redis counts credits of this subscription that PostgreSQL has not given, or has a record of a later revision than its row. */
+/** Is published when Redis counts credits of this subscription that PostgreSQL has not given, or has a later revision of its record. */
 export class RedisAhead {
   constructor(readonly subscription: SubscriptionRef & { id: number }) {}
 }
 
-/** Redis gave out the tokens of a subscription. Published until it is handled. */
+/** Is published until it is handled when Redis gave out the tokens of a subscription. */
 export class TokensWithdrawn {
   constructor(readonly withdrawn: Withdrawn) {}
 }

@@ -18,7 +18,7 @@ const insertedRow = z.object({ id: z.string() });
 
 export type PromisedRecord = z.output<typeof promisedRow>;
 
-/** Returns the ids of the rows. */
+/** Writes the rows and returns their ids. */
 export async function promiseWrites(
   tx: EntityManager,
   targets: readonly LiveRecord[],
@@ -45,14 +45,14 @@ export async function isWritePromised(
   return promised.length > 0;
 }
 
-/** Nearly always false: a look a second instead of a transaction. */
+/** Returns whether a write is overdue. The answer is nearly always false, and the check costs less than a transaction. */
 export async function isWriteOverdue(transactions: Transactions): Promise<boolean> {
   const [found] = await transactions.look(WAITING);
   if (!waitingRow.parse(found).is_waiting) return false;
   return (await transactions.query(OVERDUE)).length > 0;
 }
 
-/** Locks the next overdue rows that no other replica has, at most `OVERDUE_ROWS`. */
+/** Locks the next overdue rows that no other replica has locked, at most `OVERDUE_ROWS`. */
 export async function lockOverdue(tx: EntityManager, afterId: string): Promise<PromisedRecord[]> {
   const rows: unknown[] = await tx.query(
     `SELECT id, kind, target_id FROM live_state_outbox WHERE id > $1 AND created_at < now() - interval '${OVERDUE_AFTER}' ORDER BY id LIMIT ${OVERDUE_ROWS} FOR UPDATE SKIP LOCKED`,

@@ -4,7 +4,7 @@ import { CONFIG, type Config } from '../../config.ts';
 import { asOpened, LiveRows } from './live-rows.sql.ts';
 import { refuseFenced } from './shard-fenced.ts';
 
-/** Rows read and written at a time. */
+/** The number of rows that are read and written together. */
 const PAGE = 500;
 
 export interface Rewritten {
@@ -13,7 +13,7 @@ export interface Rewritten {
   subscriptions: number;
 }
 
-/** Fills a shard from PostgreSQL: on the first start, and after Redis lost its data. */
+/** Fills a shard from PostgreSQL: at the first start, and after Redis lost its data. */
 @Injectable()
 export class LiveRebuildService {
   constructor(
@@ -23,9 +23,9 @@ export class LiveRebuildService {
   ) {}
 
   /**
-   * Writes every account, key and subscription of the shard. A subscription that Redis has keeps its balance; another opens with the
-   * booked balance less overdraft and the last credit's number, so credits still on their way find themselves applied.
-   * Throws unless the epoch is set and known to this process.
+   * Writes every account, key and subscription of the shard. A subscription that Redis has keeps its balance. Another one opens with the booked
+   * balance less overdraft and with the number of the last credit, so that credits that are still on their way have no further effect. Throws unless
+   * the epoch is set and known to this process.
    */
   async rewriteAll(shard: string): Promise<Rewritten> {
     const index = shardNames(this.config.SHARDS).indexOf(shard);
@@ -59,7 +59,10 @@ export class LiveRebuildService {
     return { accounts, keys, subscriptions };
   }
 
-  /** Forgets balances, holds and events of the shard. Keys and accounts are replaced by `rewriteAll`; their revisions only rise. `reaped`: requests whose reap is booked; they stay known. */
+  /**
+   * Removes balances, holds and events of the shard. `rewriteAll` replaces keys and accounts, whose revisions only rise. `reaped` lists requests
+   * whose reap is booked; they stay known.
+   */
   async forgetAll(shard: string, reaped: ReadonlySet<string>): Promise<void> {
     await this.records.forgetHolds(shard, reaped);
     await this.eachPage(
@@ -93,7 +96,7 @@ export class LiveRebuildService {
     for (let afterId = 0; ;) {
       const rows = await read({ shards: this.config.SHARDS, index, afterId, limit: PAGE });
       const writes = rows.map(put);
-      // All of them are waited for together: an unhandled rejection ends the process, and Redis may go away between two.
+      // All writes are awaited together: an unhandled rejection ends the process, and Redis may fail between two writes.
       for (const reply of await Promise.all(writes.map(({ write }) => write))) refuseFenced(reply);
       count += rows.length;
       if (rows.length < PAGE) return count;

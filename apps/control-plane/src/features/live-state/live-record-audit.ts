@@ -15,7 +15,7 @@ import type { LiveRecord } from './live-target.ts';
 
 const UNREADABLE = 'unreadable';
 
-/** The account, key and subscription of a use, as a final says. */
+/** The account, key and subscription of a use, as its final names them. */
 export interface KeyUse {
   accountId: number;
   keyId: number;
@@ -25,8 +25,9 @@ export interface KeyUse {
 
 /**
  * Compares live records of keys and accounts with their rows when they are used. Only the control plane writes them, each change with a higher
- * revision: a record of its row's revision that differs, one of a higher revision, and a key without a row were altered in Redis.
- * They are removed and rewritten. A record of a lower revision is rewritten unless its write is on its way: an older copy was put back.
+ * revision. Three cases show that Redis was altered: a record that differs from the row of its revision, a record of a higher revision, and a key
+ * without a row. Such records are removed and written again. A record of a lower revision is written again unless its write is on its way, because
+ * someone put back an older copy.
  */
 @Injectable()
 export class LiveRecordAudit {
@@ -37,7 +38,10 @@ export class LiveRecordAudit {
     private readonly writer: LiveRecordWriter,
   ) {}
 
-  /** A sentence for each record that was altered. `isRepeating`: Redis may lack its last writes, which are being repeated, so older records are no finding. */
+  /**
+   * Returns a sentence for each altered record. `isRepeating` says that Redis may lack its latest writes, which are being repeated; older records are
+   * then no finding.
+   */
   async check(uses: readonly KeyUse[], { isRepeating = false } = {}): Promise<string[]> {
     const keyRows = new Map(
       (await this.rows.keys([...new Set(uses.map(({ keyId }) => keyId))])).map((row) => [
@@ -96,7 +100,7 @@ export class LiveRecordAudit {
     const { record, row, readRow, readLive, discard, isRepeating } = compared;
     const live = await readLive();
     if (live === null || isDeepStrictEqual(live, row)) return [];
-    // The row may have been changed, and written, since it was read.
+    // The row may have changed, and been written, since it was read.
     const again = await readRow();
     if (!again || isDeepStrictEqual(live, again)) return [];
     if (isOlder(live, again)) {
@@ -109,7 +113,10 @@ export class LiveRecordAudit {
     return [`the live record of ${record.kind} ${record.id} was altered`];
   }
 
-  /** A change is promised in the transaction of its row and the promise forgotten after its write: without one, what is read next has the write. */
+  /**
+   * Returns whether an older record is not just waiting for its write. A change is promised in the transaction of its row, and the promise is removed
+   * after its write; without a promise, the next read contains the write.
+   */
   private async isLeftBehind<Row extends LiveKey | LiveAccount>({
     record,
     row,
@@ -134,7 +141,7 @@ function toLiveKey({ ipAllowlist, ...row }: KeyLiveRow): LiveKey {
   return { ...row, allowlist: normaliseAllowlist(ipAllowlist) };
 }
 
-/** For a read of a record: one that cannot be read was altered, and must not stop the look at the others. */
+/** Handles a record that cannot be read: it was altered, and must not stop the check of the others. */
 function foreign(error: unknown): typeof UNREADABLE {
   if (isUnreadable(error)) return UNREADABLE;
   throw error;

@@ -13,7 +13,10 @@ import type { LiveRecord } from './live-target.ts';
 import { refuseFenced } from './shard-fenced.ts';
 import { asOpened, LiveRows, type SubscriptionLiveRow } from './live-rows.sql.ts';
 
-/** Brings one live record up to what PostgreSQL says now. Every method may be repeated and may run anywhere at the same time: revisions and sequences decide. */
+/**
+ * Writes one live record as PostgreSQL has it now. Every method may be repeated and may run at several replicas at once, because revisions and
+ * sequences decide.
+ */
 @Injectable()
 export class LiveRecordWriter {
   constructor(
@@ -37,7 +40,7 @@ export class LiveRecordWriter {
           refuseFenced(
             await this.records.putKey({ ...row, allowlist: normaliseAllowlist(ipAllowlist) }),
           );
-          // Nodes remember for a moment that a key was over its limit, which it may be no longer.
+          // Nodes cache for a moment that a key was over its limit, which may no longer hold.
           await this.fleet.announce({ kind: 'key_changed', key_hash: row.keyHash });
         }
         return;
@@ -47,7 +50,7 @@ export class LiveRecordWriter {
       case 'withdrawal':
         for (const row of await this.rows.subscriptions([id])) {
           await this.writeSubscription(row);
-          // Before the next one, which would take again what Redis has lost of them.
+          // Earlier withdrawals are repeated before the next one, which would otherwise take again the tokens that Redis has lost of them.
           await this.withdrawals.repeat(row, this.metering.shardOf(row.userId));
           await this.withdraw(row);
         }
@@ -55,8 +58,9 @@ export class LiveRecordWriter {
   }
 
   /**
-   * Rewrites a balance that was altered in Redis, as the ledger has it. Usage that Redis had debited and PostgreSQL has not booked is drift then. The row may have
-   * changed since it was read, and Redis may have taken a withdrawal that is not booked: both follow at once, after what running requests hold is counted.
+   * Rewrites a balance that was altered in Redis with the ledger's balance. Usage that Redis had debited and PostgreSQL has not booked becomes drift.
+   * The row may have changed since it was read, and Redis may have taken a withdrawal that is not booked: both follow at once, after the holds of
+   * running requests are counted.
    */
   async openAnew(subscriptionId: number): Promise<void> {
     for (const row of await this.rows.subscriptions([subscriptionId])) {
@@ -68,16 +72,16 @@ export class LiveRecordWriter {
     }
   }
 
-  /** Record first, then the credits in their order; a withdrawal comes after them. */
+  /** Writes the record first, then the credits in order; a withdrawal follows them. */
   private async writeSubscription(row: SubscriptionLiveRow): Promise<void> {
-    // Taking the tokens writes the withdrawal's id, here or where it is repeated: a record that carried it already would look withdrawn.
+    // The withdrawal itself writes its id, here or where it is repeated: a record that already carried the id would look withdrawn.
     const put = await this.records.putSubscription({
       ...row,
       accountId: row.userId,
       withdrawalId: null,
     });
     refuseFenced(put);
-    // The record is of a later write, or was altered.
+    // The record comes from a later write, or was altered.
     if (put.kind === 'stale' || put.creditSeq > row.creditSeq) await this.noteAhead(row);
     const credited = await this.applyCredits(row, put.creditSeq);
     await this.fleet.announce({
@@ -88,7 +92,10 @@ export class LiveRecordWriter {
     if (credited) await this.events.publish(new CreditsApplied(row.id));
   }
 
-  /** Sends what Redis lacks, whether it never had it or has lost it. A credit that it has lost meanwhile makes a gap, and is sent by the repetition. */
+  /**
+   * Sends the credits that Redis lacks, whether it never had them or has lost them. A credit that it loses meanwhile makes a gap, and a repetition
+   * sends it.
+   */
   private async applyCredits(row: SubscriptionLiveRow, afterSeq: number): Promise<boolean> {
     const credits = await this.rows.creditsAfter(row.id, afterSeq);
     for (const { seq, delta } of credits) {
@@ -125,7 +132,7 @@ export class LiveRecordWriter {
     if (reply.kind === 'not_found' || reply.kind === 'behind')
       throw new Error(`subscription ${subscriptionId} is not whole in Redis: ${reply.kind}`);
     const withdrawn = { userId, modelId, subscriptionId, withdrawalId, tokens: reply.tokens };
-    // The event is in the shard's outbox too; without a handler here it is booked when it is relayed.
+    // The event is in the shard's outbox, too. Without a handler here it is booked when it is relayed.
     await this.events.publish(new TokensWithdrawn(withdrawn));
   }
 }

@@ -102,7 +102,7 @@ const keyOfBudgetsRow = z
   .transform((row) => ({ id: row.id, userId: row.user_id }));
 export type KeyOfBudgets = z.output<typeof keyOfBudgetsRow>;
 
-/** The budgets as `budgets.lua` of libs/keyspace reads them. Late usage, which Redis does not count, lowers the limit of its period. */
+/** Selects the budgets in the form that `budgets.lua` of libs/keyspace reads. Late usage, which Redis does not count, lowers the limit of its period. */
 const budgetsWhere = (condition: string): string => `
   coalesce((SELECT json_agg(json_build_array(b.id, b.unit, b.amount,
       (SELECT string_agg(lpad(start::text, 10, '0'), '' ORDER BY start) FROM unnest(b.starts) start), b.models, b.action,
@@ -113,9 +113,9 @@ const budgetsWhere = (condition: string): string => `
 const BUDGETS_OF_ID = 'coalesce(api_keys.budgets_of_id, api_keys.id)';
 
 const ACCOUNTS = `SELECT id, status, drain, revision, ${budgetsWhere('b.user_id = users.id AND b.key_id IS NULL')} AS budgets, rates FROM users`;
-/** Periods whose requests may still run, and the current one. */
+/** Requests of this many periods, the current one included, may still run. */
 const COUNTED_PERIODS = 3;
-/** Holds the use that Redis must count, by budget and period. */
+/** Selects the use that Redis must count, by budget and period. */
 const BUDGET_COUNTS = `
   SELECT users.id, (SELECT json_agg(json_build_object('name', b.id || ':' || p.started_at, 'value', p.value,
       'used', CASE WHEN p.value = '' THEN p.used - p.late ELSE p.used END,
@@ -125,19 +125,19 @@ const BUDGET_COUNTS = `
       OR started_at > extract(epoch FROM now()) - 60 * b.window_minutes)) p
     WHERE b.user_id = users.id AND b.of = 'usage') AS used
   FROM (SELECT id FROM users WHERE EXISTS (SELECT FROM budgets b JOIN budget_periods p ON p.budget_id = b.id WHERE b.user_id = users.id AND b.of = 'usage')) users`;
-/** Limits as they are in force: under the ceilings of account and installation. */
+/** Selects keys with the limits in force, under the ceilings of account and installation. */
 const KEYS = `SELECT id, user_id, key_hash, status, expires_at, in_force, counts_cache_reads, rates, allowed_models, ip_allowlist, drain, revision,
    ${budgetsWhere(`b.key_id = ${BUDGETS_OF_ID}`)} AS budgets FROM api_keys JOIN key_limits ON key_limits.key_id = api_keys.id`;
-/** Nodes may rely on auto-recharge: it is on, and no purchase was refused since. */
+/** Nodes may rely on auto-recharge when it is on and no purchase was refused since. */
 const IS_ARMED = 'auto_recharge_amount > 0 AND auto_recharge_retry_at IS NULL';
 const SUBSCRIPTIONS = `SELECT id, user_id, model_id, status, generation, drain, revision, withdrawal_id, balance, overdraft, credit_seq,
    CASE WHEN ${IS_ARMED} THEN least(auto_recharge_threshold, 9007199254740991) END AS armed_threshold,
    CASE WHEN ${IS_ARMED} THEN least(auto_recharge_amount, 9007199254740991) END AS armed_amount FROM subscriptions`;
 
-/** Selects rows by id, or the next ones of a shard (account id mod shards) after an id. */
+/** Selects rows by id, or the next rows of a shard (account id modulo shards) after an id. */
 type Which = readonly number[] | { shards: number; index: number; afterId: number; limit: number };
 
-/** Reads the rows that have a live copy, across features. It writes the revisions of keys only. */
+/** Reads the rows that have a live copy, of all features. It writes only the revisions of keys. */
 @Injectable()
 export class LiveRows {
   constructor(private readonly dataSource: DataSource) {}
@@ -156,12 +156,12 @@ export class LiveRows {
     );
   }
 
-  /** Accounts without any used budget are left out. */
+  /** Omits accounts that have not used any budget. */
   async budgetCounts(which: Which): Promise<z.output<typeof budgetCountsRow>[]> {
     return (await this.select(BUDGET_COUNTS, 'id', which)).map((row) => budgetCountsRow.parse(row));
   }
 
-  /** Is true when the account has a key with this hash, whatever its status. */
+  /** Returns whether the account has a key with this hash, whatever its status. */
   async hasKey({ keyHash, userId }: { keyHash: string; userId: number }): Promise<boolean> {
     const known: unknown[] = await this.dataSource.query(
       'SELECT 1 FROM api_keys WHERE key_hash = $1 AND user_id = $2',
@@ -193,18 +193,18 @@ export class LiveRows {
   }
 }
 
-/** For a record that Redis does not have: with the booked balance, less overdraft. */
+/** Returns the record for a Redis that lacks it: with the booked balance less overdraft. */
 export function asOpened(row: SubscriptionLiveRow) {
   return {
     ...row,
     accountId: row.userId,
-    // A record that carried the id of a withdrawal that is not made yet would look withdrawn.
+    // A record that carried the id of a future withdrawal would look withdrawn.
     withdrawalId: row.status === 'closing' ? null : row.withdrawalId,
     opening: { balance: row.balance - row.overdraft, creditSeq: row.creditSeq },
   };
 }
 
-/** Returns the key to which budgets of this one are bound: the first of its rotations. Undefined where there is no such key. */
+/** Returns the key that owns the budgets of this key: the first of its rotations. Returns undefined where there is no such key. */
 export async function keyOfBudgets(
   tx: Pick<EntityManager, 'query'>,
   keyId: number,

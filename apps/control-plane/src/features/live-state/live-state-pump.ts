@@ -14,7 +14,7 @@ import type { LiveRecord } from './live-target.ts';
 
 const SWEEP_EVERY_MS = 1_000;
 
-/** Carries promised writes to Redis: at once after their commit, and again from the outbox until they succeeded. Any number of replicas may run it. */
+/** Sends promised writes to Redis: directly after their commit, and again from the outbox until they succeed. Any number of replicas may run it. */
 @Injectable()
 export class LiveStatePump extends BackgroundService {
   constructor(
@@ -33,7 +33,7 @@ export class LiveStatePump extends BackgroundService {
     return this.sweep();
   }
 
-  /** Writes the records and forgets their outbox rows. A failure is logged and left to the sweep. */
+  /** Writes the records and deletes their outbox rows. A failure is logged and left to the sweep. */
   async deliver(targets: readonly LiveRecord[], rowIds: readonly string[]): Promise<void> {
     try {
       for (const record of distinct(targets)) await this.writer.write(record);
@@ -43,7 +43,7 @@ export class LiveStatePump extends BackgroundService {
     }
   }
 
-  /** Repeats everything that is overdue, each row by one replica at a time. Throws the first failure, after all others had their turn. */
+  /** Repeats all overdue writes; one replica at a time repeats a row. Throws the first failure after it has tried the others. */
   async sweep(): Promise<void> {
     if (!(await isWriteOverdue(this.transactions))) return;
     const failures: unknown[] = [];
@@ -57,7 +57,7 @@ export class LiveStatePump extends BackgroundService {
     return waitingRows(this.transactions, 'live_state_outbox');
   }
 
-  /** Answers the id to continue after, or undefined when that was all. */
+  /** Returns the id after which to continue, or undefined when no row is left. */
   private sweepRows(afterId: string, failures: unknown[]): Promise<string | undefined> {
     return this.transactions.run(async (tx) => {
       const rows = await lockOverdue(tx, afterId);

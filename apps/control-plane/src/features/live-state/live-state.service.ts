@@ -13,12 +13,12 @@ import {
 import { LiveStatePump } from './live-state-pump.ts';
 import type { LiveRecord } from './live-target.ts';
 
-/** An administrator's call waits this long for its Redis write; then it answers and the outbox row repeats the write until it is done. */
+/** An administrator's call waits at most this long for its Redis write. Then it answers, and the outbox row repeats the write until it succeeds. */
 const WAIT_MS = 2_000;
 
 /**
- * Promises a write to Redis inside the transaction that makes it necessary. The write runs right after the commit, and the outbox row
- * repeats it if the process dies first. Which record is written is read from PostgreSQL at that moment, so repeating is harmless.
+ * Promises a write to Redis in the transaction that makes it necessary. The write runs directly after the commit, and the outbox row repeats it if
+ * the process dies first. The written record is read from PostgreSQL at that moment, so repeating is harmless.
  */
 @Injectable()
 export class LiveStateService {
@@ -32,7 +32,7 @@ export class LiveStateService {
     @Optional() private readonly host: Host = new Host(),
   ) {}
 
-  /** The user row changed: status, drain. Raise `revision` in the same transaction. */
+  /** Promises a write for a change of the user's row, such as status or drain. Raise `revision` in the same transaction. */
   accountChanged(tx: EntityManager, userId: number): Promise<void> {
     return this.promise(tx, [{ kind: 'account', id: userId }]);
   }
@@ -48,12 +48,12 @@ export class LiveStateService {
     );
   }
 
-  /** The limits in force for the keys of these accounts changed, which are not in the rows of the keys alone. */
+  /** Promises writes after the limits in force changed for the keys of these accounts, although the keys' rows did not. */
   async limitsChanged(tx: EntityManager, userIds: readonly number[]): Promise<void> {
     await this.keysChanged(tx, await raiseKeys(tx, userIds));
   }
 
-  /** Budgets of this key, or of this account, changed. Locks the row of the key or account until the end of the transaction. */
+  /** Promises a write after budgets of this key, or of this account, changed. Locks the row of the key or account until the transaction ends. */
   async budgetsChanged(
     tx: EntityManager,
     { userId, keyId }: { userId: number; keyId: number | null },
@@ -68,7 +68,7 @@ export class LiveStateService {
     return keyOfBudgets(tx, keyId);
   }
 
-  /** The row changed, or a credit was given. */
+  /** Promises a write after the subscription's row changed or a credit was given. */
   subscriptionChanged(tx: EntityManager, subscriptionId: number): Promise<void> {
     return this.promise(tx, [{ kind: 'subscription', id: subscriptionId }]);
   }
@@ -88,7 +88,7 @@ export class LiveStateService {
     delivery.rowIds.push(...rowIds);
   }
 
-  /** All promises of one transaction are kept together, after its commit. */
+  /** Collects all promises of one transaction, to send them after its commit. */
   private deliveryOf(tx: EntityManager): { targets: LiveRecord[]; rowIds: string[] } {
     const known = this.deliveries.get(tx);
     if (known) return known;
@@ -98,7 +98,7 @@ export class LiveStateService {
     return delivery;
   }
 
-  /** Resolves when the work is done, failed (the pump has logged it) or the time is over, whichever comes first. */
+  /** Resolves when the work is done, has failed (the pump has logged it) or the time has passed, whichever comes first. */
   private async settledInTime(work: Promise<void>): Promise<void> {
     const { promise: timeUp, resolve } = Promise.withResolvers<void>();
     const cancel = this.host.after(WAIT_MS, resolve);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Names the rows of PostgreSQL that have a copy in Redis, by their ids. `subscription`: with its credits. `withdrawal`: the subscription, and after it what was
- * withdrawn from it lately.
+ * Names a row of PostgreSQL that has a copy in Redis, by its id. `subscription` includes its credits; `withdrawal` is the subscription and then its
+ * recent withdrawals.
  */
 export interface LiveRecord {
   kind: 'account' | 'key' | 'subscription' | 'withdrawal';
@@ -14,7 +14,7 @@ const kind = z
   .enum(['account', 'key', 'subscription', 'withdrawal', 'credit'])
   .transform((name) => (name === 'credit' ? 'subscription' : name));
 
-/** A promised write, as it waits in the outbox. */
+/** Describes a promised write in the outbox. */
 export const promisedRow = z
   .object({ id: z.string(), kind, target_id: z.number() })
   .transform((row) => ({ rowId: row.id, kind: row.kind, id: row.target_id }));

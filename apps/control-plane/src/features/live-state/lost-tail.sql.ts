@@ -2,14 +2,17 @@ import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { promisedRow } from './live-target.ts';
 
-/** A withdrawal is followed by what running requests release, for as long as they run. */
+/** Running requests may still release tokens after a withdrawal for this long. */
 const RELEASES_FOLLOW = '1 day';
-/** The newest of PostgreSQL's rows that live in Redis too. */
+/** Selects the newest of PostgreSQL's rows that are in Redis, too. */
 const NEWEST = `
   SELECT greatest(
     (SELECT max(revised_at) FROM subscriptions), (SELECT max(updated_at) FROM users),
     (SELECT max(updated_at) FROM api_keys), (SELECT max(updated_at) FROM ceilings), (SELECT max(updated_at) FROM budgets)) AS at`;
-/** Finds the rows that live in Redis too and may have been in what it lost. $1: seconds; $2: counted from then, null for now. Withdrawals first: until then refunded tokens look spendable. */
+/**
+ * Finds the rows that are in Redis, too, and may be among its lost writes. $1 is the number of seconds; $2 is the time from which they count back,
+ * null for now. Withdrawals come first, because until then refunded tokens look spendable.
+ */
 const RECENT = `
   WITH since AS MATERIALIZED (SELECT least(now(), $2::timestamptz) - make_interval(secs => $1) AS at)
   INSERT INTO live_state_outbox (kind, target_id)
@@ -27,17 +30,17 @@ const newestRow = z.object({ at: z.date().nullable() });
 
 export interface Lost {
   readonly seconds: number;
-  /** Null: now. */
+  /** null means now. */
   readonly from: Date | null;
 }
 
-/** Null when nothing is there. */
+/** Returns null when there are no rows. */
 export async function newestChange(tx: EntityManager): Promise<Date | null> {
   const rows: unknown[] = await tx.query(NEWEST);
   return newestRow.parse(rows[0]).at;
 }
 
-/** Promises again each write that may have been in what Redis lost. */
+/** Promises again each write that Redis may have lost. */
 export async function promiseRecent(
   tx: EntityManager,
   { seconds, from }: Lost,

@@ -13,15 +13,18 @@ import { REDIS } from '../../platform/redis/redis.module.ts';
 import { LiveStatePump } from './live-state-pump.ts';
 import { newestChange, promiseRecent, type Lost } from './lost-tail.sql.ts';
 
-/** Redis loses about a second of its file, a promoted replica a little more, both counted from the moment it went away. */
+/** Redis loses about the last second of its file, a promoted replica slightly more, both counted from the moment of the failure. */
 const LOST_SECONDS_MAX = 60;
-/** For a process that has just started: it cannot know when Redis was last well. Counted from the newest of what both have, as both may have been away for days. */
+/**
+ * A process that has just started cannot know when Redis last worked. This time counts back from the newest row that both have, because both may have
+ * been away for days.
+ */
 const UNKNOWN_SECONDS = 3_600;
 const RETRY_MS = 1_000;
 
 /**
- * Repeats what was written to Redis shortly before it went away. Credits know their number, withdrawals their id and records their revision,
- * so what Redis kept stays as it is.
+ * Repeats the writes to Redis from shortly before it failed. Credits carry their number, withdrawals their id and records their revision, so what
+ * Redis kept stays unchanged.
  */
 @Injectable()
 export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -36,7 +39,7 @@ export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
     @Optional() private readonly host: Host = new Host(),
   ) {}
 
-  /** The newest changes are read before this process serves: whatever it changes while Redis is away is newer, and says nothing of when Redis was well. */
+  /** The newest changes are read before this process serves: its own changes while Redis is away are newer, and do not show when Redis worked. */
   async onApplicationBootstrap(): Promise<void> {
     const newest = await this.readNewest();
     const monotonicNow = (): number => this.host.monotonicMs();
@@ -55,7 +58,7 @@ export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
     this.cancelRetry();
   }
 
-  /** Null when nothing is there, or PostgreSQL does not answer. */
+  /** Returns null when there are no rows, or PostgreSQL does not answer. */
   private async readNewest(): Promise<Date | null> {
     try {
       return await this.transactions.run(newestChange);
@@ -68,7 +71,10 @@ export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
     }
   }
 
-  /** `sinceMs`: when Redis returned, by the monotonic clock; what waits for PostgreSQL reaches as far back as it would have then. */
+  /**
+   * `sinceMs` is the time at which Redis returned, by the monotonic clock. A repetition that waits for PostgreSQL reaches back as far as it would
+   * have then.
+   */
   private async repeat(lost: Lost, sinceMs: number): Promise<void> {
     try {
       const waitedSeconds = Math.ceil((this.host.monotonicMs() - sinceMs) / 1_000);

@@ -1,4 +1,4 @@
-/** The shard is fenced: its epoch is missing or being rebuilt. The outbox row stays and the write is tried again. */
+/** Is thrown while the shard's epoch is missing or being rebuilt. The outbox row stays, and the write is tried again. */
 export class ShardFenced extends Error {}
 
 export function refuseFenced<R extends { kind: string }>(

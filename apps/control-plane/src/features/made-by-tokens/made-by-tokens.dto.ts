@@ -3,7 +3,7 @@ import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { cursorQuery } from '../../platform/http/cursor.ts';
 import type { RefusalCode } from '../../platform/http/refusals.ts';
 
-/** Records that a token makes and that last longer than itself. */
+/** Lists the kinds of records that a token can create and that outlast it. */
 export const MADE_KINDS = ['user', 'key', 'upstream', 'node'] as const;
 export type MadeKind = (typeof MADE_KINDS)[number];
 const kind = z.enum(MADE_KINDS);

@@ -16,11 +16,11 @@ import {
 } from './made-by-tokens.dto.ts';
 import { MadeRecords } from './made-records.ts';
 
-/** Actions of the activity log that make a record. A reset password and a token are made by sessions alone. */
+/** Lists the actions of the activity log that create a record. Only sessions reset passwords and create tokens. */
 const MAKING = ['user.create', 'key.create', 'key.rotate', 'upstream.create', 'node.create'];
 const BATCH = 200;
 
-/** Records that an access token made: they remain when it is revoked. */
+/** Lists and disables records that an access token created, which remain when it is revoked. */
 @Injectable()
 export class MadeByTokens {
   constructor(
@@ -29,7 +29,7 @@ export class MadeByTokens {
     private readonly records: MadeRecords,
   ) {}
 
-  /** Newest first. */
+  /** Lists the records, newest first. */
   async list(caller: Caller, tokenId: number, query: MadeQuery): Promise<CursorPage<Made>> {
     await this.tokens.find(caller, tokenId);
     const before =
@@ -43,7 +43,10 @@ export class MadeByTokens {
     });
   }
 
-  /** Freezes accounts, disables keys and upstreams, removes nodes. What cannot be disabled, as the caller's own account, is answered with the reason. */
+  /**
+   * Freezes accounts, disables keys and upstreams, and removes nodes. The answer names the reason for what cannot be disabled, such as the caller's
+   * own account.
+   */
   async disable(
     caller: Caller,
     tokenId: number,
@@ -106,7 +109,7 @@ export class MadeByTokens {
     }));
   }
 
-  /** Answers the code of a refusal. */
+  /** Returns the code of a refusal, or undefined. */
   private async disableOne(
     caller: Caller,
     kind: MadeKind,

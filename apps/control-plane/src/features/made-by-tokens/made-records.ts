@@ -9,14 +9,14 @@ import type { Made, MadeKind } from './made-by-tokens.dto.ts';
 type Found = Pick<Made, 'id' | 'name' | 'state'> & { has_one_time_password?: boolean };
 
 interface RecordKind {
-  /** Those that are not deleted. */
+  /** Returns those of the records that are not deleted. */
   find: (caller: Caller, ids: readonly number[]) => Promise<Found[]>;
   disable: (caller: Caller, id: number) => Promise<unknown>;
   /** True when only administrators may disable it. */
   isOfAdministrators: boolean;
 }
 
-/** The questions about each kind of record that a token can make. */
+/** Finds and disables each kind of record that a token can create. */
 @Injectable()
 export class MadeRecords {
   readonly kinds: Readonly<Record<MadeKind, RecordKind>>;
@@ -70,7 +70,7 @@ function keyKind(keys: KeysService): RecordKind {
 
 function nodeKind(nodes: ProxyNodesService): RecordKind {
   return {
-    // The credential of a disabled node still signs usage: only removal ends it.
+    // The credential of a disabled node still signs usage; only removal ends it.
     find: async (_, ids) =>
       (await nodes.findMany(ids)).map(({ id, name }) => ({ id, name, state: 'active' })),
     disable: (caller, id) => nodes.delete(caller, id),

@@ -3,10 +3,10 @@ import { DataSource } from 'typeorm';
 import { Metrics } from '../../platform/metrics/metrics.ts';
 import { readFills } from '../budgets/budget-fills.sql.ts';
 
-/** Sums over all budgets need not be read for every scrape. */
+/** The sums over all budgets are read at most this often, not at every scrape. */
 const EVERY_MS = 30_000;
 
-/** Shows how far budgets are used, by what they count and of whom. The same from every replica. */
+/** Shows how far budgets are used, by unit and scope. Every replica shows the same figures. */
 @Injectable()
 export class BudgetFigures implements OnModuleInit {
   private readAtMs = Number.NEGATIVE_INFINITY;
@@ -36,7 +36,7 @@ export class BudgetFigures implements OnModuleInit {
     if (now - this.readAtMs < EVERY_MS) return;
     this.readAtMs = Number.NEGATIVE_INFINITY;
     const fills = await readFills(this.dataSource);
-    // A budget that was deleted has no figure any more.
+    // A deleted budget has no figure.
     this.share.reset();
     this.budgets.reset();
     for (const { scope, unit, share, budgets, usedUp } of fills) {

@@ -9,7 +9,7 @@ import { REDIS } from '../../platform/redis/redis.module.ts';
 import { ProxyNodesService } from '../proxy-nodes/proxy-nodes.service.ts';
 import { SnapshotRepository } from '../snapshots/snapshot-repository.sql.ts';
 
-/** Figures of usage that waits on its way from the nodes to PostgreSQL, and what the fleet runs. The same from every replica. */
+/** Shows figures of usage that waits on its way from the nodes to PostgreSQL, and of the fleet. Every replica shows the same figures. */
 @Injectable()
 export class FleetFigures implements OnModuleInit {
   constructor(

@@ -9,11 +9,11 @@ import { LiveStatePump } from '../live-state/live-state-pump.ts';
 import { waitingDeadLetters } from '../usage/dead-letters/read-dead-letters.sql.ts';
 import { balancesByKind } from '../wallet/read-ledger.sql.ts';
 
-/** Sums over all wallets need not be read for every scrape. */
+/** The sums over all wallets are read at most this often, not at every scrape. */
 const MONEY_EVERY_MS = 30_000;
 const MICROS = 1e6;
 
-/** Figures of the ledger and its watchers: alerts, dead letters, writes that Redis still waits for, money. The same from every replica. */
+/** Shows figures of the ledger and its watchers: alerts, dead letters, writes that wait for Redis, money. Every replica shows the same figures. */
 @Injectable()
 export class LedgerFigures implements OnModuleInit {
   private moneyReadAtMs = Number.NEGATIVE_INFINITY;
@@ -22,7 +22,7 @@ export class LedgerFigures implements OnModuleInit {
     help: 'Open alerts of the control plane.',
     labelNames: ['rule', 'severity'],
   });
-  /** Counts recent alerts: one that is repaired within milliseconds would close between two scrapes. */
+  /** Counts recent alerts, because an alert that is resolved within milliseconds would fall between two scrapes. */
   private readonly recentAlerts = this.metrics.gauge({
     name: 'tollgate_alerts_recent',
     help: 'Alerts of the control plane that are open or closed within the last 15 minutes.',

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { Metrics } from '../../platform/metrics/metrics.ts';
 
-/** https://node-postgres.com/apis/pool */
+/** Describes the pool of https://node-postgres.com/apis/pool. */
 const pool = z.object({
   totalCount: z.number(),
   idleCount: z.number(),
@@ -11,7 +11,7 @@ const pool = z.object({
 });
 const poweredByPool = z.object({ master: z.unknown() });
 
-/** The connections of this process to PostgreSQL. */
+/** Shows this process' connections to PostgreSQL. */
 @Injectable()
 export class PoolFigures implements OnModuleInit {
   constructor(

@@ -1,7 +1,7 @@
 import { costOfTokens, InvalidAmount, type Micros } from '@tollgate/money';
 import { Refusal } from '../../platform/http/refusal.ts';
 
-/** Throws token_limit where so many tokens at this price cost more than money is counted in. */
+/** Throws token_limit when the cost of this many tokens at this price exceeds the largest amount of money. */
 export function boundedCost(tokens: bigint, pricePerMillion: Micros): Micros {
   try {
     return costOfTokens({ tokens, pricePerMillion });

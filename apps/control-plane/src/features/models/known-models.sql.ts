@@ -6,7 +6,7 @@ type Tx = Pick<EntityManager, 'query'>;
 const modelRow = z.object({ id: z.number(), name: z.string(), is_on_shelf: z.boolean() });
 const nameRow = z.object({ name: z.string() });
 
-/** The model of this id, or of this name or alias. */
+/** Returns the model with this id, or with this name or alias. */
 export async function findModel(
   tx: Tx,
   { id, name }: { id?: number | undefined; name?: string | undefined },
@@ -18,7 +18,7 @@ export async function findModel(
   return rows[0] === undefined ? undefined : modelRow.parse(rows[0]);
 }
 
-/** Those of these names and patterns (`*`) that fit no name or alias of a model. */
+/** Returns those of these names and patterns (`*`) that match no name or alias of a model. */
 export async function namesOfNoModel(
   tx: Tx,
   names: readonly string[],

@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { ModelFamilyTable } from '../snapshots/model-families.ts';
 
-/** One row at most: the last import. */
+/** Holds the last import, in at most one row. */
 @Entity('model_families')
 export class ModelFamiliesRow {
   @PrimaryColumn({ type: 'integer' })

@@ -16,7 +16,7 @@ import type { ModelFamiliesResponse } from './models.dto.ts';
 
 const ROW_ID = 1;
 
-/** Serves known facts of common models by their names, so that creating one needs nothing typed. */
+/** Serves known facts of common models by name, so that an administrator types none of them. */
 @Injectable()
 export class ModelFamiliesService {
   constructor(
@@ -30,7 +30,7 @@ export class ModelFamiliesService {
     return toResponse(await this.imports.findOneBy({ id: ROW_ID }));
   }
 
-  /** Replaces the whole table. Models that exist keep what they have; the limit field of routes follows it. */
+  /** Replaces the whole table. Existing models keep their values; the limit field of routes follows the table. */
   import(caller: Caller, document: ModelFamilyTable): Promise<ModelFamiliesResponse> {
     return this.transactions.run(async (tx) => {
       const row = { id: ROW_ID, document, importedAt: new Date() } as const;

@@ -8,7 +8,7 @@ export let user: { id: number; token: string };
 export const market = async () =>
   (await plane.call('GET', '/models/market?page_size=100', { token: user.token })).body.data;
 
-/** Called by the spec that imports the parts: one control plane and one customer serve them all. */
+/** The spec that imports the parts calls this: one control plane and one customer serve them all. */
 export function shareModels(): void {
   shareLedgerPlane();
   beforeAll(async () => {

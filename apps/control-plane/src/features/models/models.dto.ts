@@ -14,7 +14,7 @@ import { modelFamilyTableSchema } from '../snapshots/model-families.ts';
 import { nameText, optionalNoteText } from '../../platform/http/text-field.ts';
 
 const id = z.number().int().positive().max(INTEGER_MAX);
-/** Names stand in `allowed_models`, so commas, stars and blanks would be read as something else. */
+/** `allowed_models` lists these names, so they contain no commas, stars or blanks. */
 const name = z
   .string()
   .max(256)
@@ -31,7 +31,7 @@ const aliases = z
   .refine((names) => new Set(names).size === names.length, 'must not repeat a name')
   .meta({ uniqueItems: true });
 
-/** Longer than any provider's own limit. */
+/** This is longer than any provider's own limit. */
 const TIMEOUT_MS_MAX = 3_600_000;
 const timeoutMs = z.int().min(1).max(TIMEOUT_MS_MAX);
 const failoverFields = failoverSchema.extend({
@@ -49,15 +49,15 @@ const modelFields = {
   description: optionalNoteText(4_000).optional(),
   context_window: tokens.optional(),
   max_output_tokens: tokens.optional(),
-  /** The limit of a request that states none; null = the node's default, 4096. */
+  /** The output limit of a request that states none; null for the node's default, 4096. */
   default_output_tokens: tokens.optional(),
-  /** Tokens held for each input that no byte of the request bounds; null = the whole context window. */
+  /** The tokens to hold for each input that the request's bytes do not bound; null for the whole context window. */
   unbounded_input_tokens: z.number().int().min(0).max(100_000_000).nullable().optional(),
-  /** Its usage may report more input than it was sent. */
+  /** True when the reported usage may include more input than was sent. */
   reads_more_than_sent: z.boolean().optional(),
-  /** Requests that mark nothing for a cache of the provider are marked. */
+  /** True when requests that mark nothing for the provider's cache get marks. */
   caches_prompts: z.boolean().optional(),
-  /** Replaces all settings; what is left out is default. */
+  /** Replaces all settings; an omitted setting gets its default. */
   failover: failoverFields.optional(),
 };
 
@@ -80,14 +80,14 @@ export const marketSchema = listQuery({
 });
 export type MarketList = z.infer<typeof marketSchema>;
 
-/** Far above any tariff, and low enough that a charge stays an exact integer. */
+/** This is far above any tariff, and low enough that a charge stays an exact integer. */
 const WEIGHT_MAX = 1_000_000_000_000n;
 const weight = decimalField.refine((value) => value <= WEIGHT_MAX, 'must be at most 1000000');
 
-/** A thousandfold price is a typing error. */
+/** A multiplier above a thousand is a typing error. */
 const MULTIPLIER_MAX = 1_000_000_000n;
 const MULTIPLIERS_MAX = 100;
-/** The multiplier by premium, e.g. `service_tier=priority`: what a request that asks for it is charged, times the ordinary charge. */
+/** Maps a premium, for example `service_tier=priority`, to the factor by which its requests are charged. */
 const multipliers = z
   .record(
     premiumSchema,
@@ -107,7 +107,7 @@ const multipliers = z
 
 const THRESHOLD_MAX = 100_000_000;
 const tier = z.strictObject({
-  /** A request with more charged prompt tokens than this is charged by these weights, all of it. */
+  /** A request with more charged prompt tokens than this is charged by these weights as a whole. */
   above_prompt_tokens: z.int().min(1).max(THRESHOLD_MAX),
   weights: z
     .strictObject(weightFields(weight, weight.nullable().optional()))
@@ -129,18 +129,18 @@ const tiers = z
   );
 
 const priceFields = {
-  /** Currency units per million charged tokens. */
+  /** The price in currency units per million charged tokens. */
   price_per_million: decimalField,
   ...weightFields(weight.optional(), weight.nullable().optional()),
   multipliers: multipliers.optional(),
-  /** The weights of requests with long prompts, in place of those above. */
+  /** The weights of requests with long prompts, in place of the weights above. */
   tiers: tiers.optional(),
-  /** Must be true for a price that charges nothing, and only there: a forgotten digit gives nothing away. */
+  /** Must be true for a price that charges nothing, and only there, so that a missing digit gives nothing away. */
   free: z.boolean().optional(),
 };
 type PriceFields = z.infer<z.ZodObject<typeof priceFields>>;
 
-/** Nothing is paid for its tokens, or its requests use none of them. */
+/** Returns whether the price charges nothing: its tokens cost nothing, or no weight counts any. */
 function chargesNothing(price: PriceFields): boolean {
   return (
     price.price_per_million === 0n || (price.weight_input === 0n && price.weight_output === 0n)
@@ -189,9 +189,9 @@ export const createModelSchema = z
   .strictObject({
     name,
     ...modelFields,
-    /** In force at once. */
+    /** The price takes effect at once. */
     price: firstPriceSchema.optional(),
-    /** True puts the model on the shelf; otherwise it starts off the shelf. */
+    /** True offers the model for sale; otherwise it starts off the shelf. */
     is_on_shelf: z.boolean().optional(),
   })
   .meta({

@@ -51,7 +51,7 @@ export class ModelsService {
     });
   }
 
-  /** The models to which a user can subscribe, with the price in force. */
+  /** Lists the models to which a user can subscribe, with the price in force. */
   async market(query: MarketList): Promise<Page<MarketResponse>> {
     const builder = this.models
       .createQueryBuilder('model')
@@ -105,7 +105,7 @@ export class ModelsService {
     return this.changing(caller, id, 'model.update', columnsOf(body));
   }
 
-  /** Idempotent. Throws model_not_priced: what is on the shelf is for sale. */
+  /** Puts a model on the shelf. The call is idempotent. Throws model_not_priced, because models on the shelf are for sale. */
   enable(caller: Caller, id: number): Promise<ModelResponse> {
     return this.changing(caller, id, 'model.enable', { isOnShelf: true }, (tx) =>
       this.refuseUnpriced(tx, id),
@@ -116,7 +116,10 @@ export class ModelsService {
     return this.changing(caller, id, 'model.disable', { isOnShelf: false });
   }
 
-  /** Takes the row out of the catalogue; its name is free again, its usage and subscriptions keep it. The caller has locked it, closed its subscriptions and deleted its routes. */
+  /**
+   * Removes the row from the catalogue. Its name is free again, and its usage and subscriptions keep it. The caller has locked the row, closed its
+   * subscriptions and deleted its routes.
+   */
   async markDeleted(tx: EntityManager, caller: Caller, row: ModelRow): Promise<void> {
     await tx
       .getRepository(ModelRow)
@@ -129,7 +132,7 @@ export class ModelsService {
     this.snapshots.changed(tx);
   }
 
-  /** Throws not_found, with `field` where the id was named. The lock keeps anyone from subscribing while the model is changed or removed. */
+  /** Throws not_found, with `field` where the id was named. The lock prevents subscriptions while the model is changed or removed. */
   async lock(
     tx: EntityManager,
     id: number,
@@ -142,7 +145,7 @@ export class ModelsService {
     return row;
   }
 
-  /** Also of deleted models: history still shows their names. */
+  /** Includes deleted models, because history still shows their names. */
   async namesOf(
     ids: readonly number[],
     tx: EntityManager = this.models.manager,
@@ -217,7 +220,7 @@ function columnsOf(body: UpdateModel): Partial<ModelRow> {
   };
 }
 
-/** The values of a model where its creator gives no others. */
+/** Returns the family's values, for fields that the creator leaves out. */
 function columnsOfFamily(family: ModelFamily | null): Partial<ModelRow> {
   if (!family) return {};
   return {
@@ -229,7 +232,7 @@ function columnsOfFamily(family: ModelFamily | null): Partial<ModelRow> {
   };
 }
 
-/** The fields of a model that everyone sees. */
+/** Returns the fields of a model that everyone sees. */
 function toPublicFields(row: ModelRow) {
   return {
     id: row.id,

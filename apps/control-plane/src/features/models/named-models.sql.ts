@@ -5,15 +5,15 @@ import { z } from 'zod';
 const modelRow = z.object({ id: z.number(), name: z.string() });
 const priceRow = z.object({ id: z.number(), price_per_million: z.string() });
 
-/** Models that a list of names and patterns names, deleted ones too, and the price versions that they have had. */
+/** Holds the models that a list of names and patterns matches, deleted ones included, and their price versions. */
 export interface NamedModels {
   modelIds: readonly number[];
   priceIds: readonly number[];
-  /** Micro-units, in the order of `priceIds`. */
+  /** The prices in micro-units, in the order of `priceIds`. */
   pricesPerMillion: readonly string[];
 }
 
-/** `list`: comma-separated, as budgets and keys have it; all models where it is empty. */
+/** `list` is comma-separated, as budgets and keys have it; an empty list matches all models. */
 export async function modelsNamed(
   tx: Pick<EntityManager, 'query'>,
   list: string,

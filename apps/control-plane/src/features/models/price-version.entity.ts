@@ -3,7 +3,7 @@ import type { PriceTier } from '@tollgate/snapshot';
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
 import { bigintColumn, safeIntegerColumn } from '../../platform/database/columns.ts';
 
-/** Weights in millionths, one column for each charged class; null where the parent's weight holds. */
+/** Holds weights in millionths, one column for each charged class; null where the parent's weight applies. */
 export type PriceWeightValues = ReturnType<typeof weightFields<number, number | null>>;
 
 class PriceWeights {}
@@ -13,7 +13,7 @@ for (const [name, nullable] of Object.entries(weightFields(false, true)))
     name,
   );
 
-/** Immutable: the database refuses updates and deletes. */
+/** Is immutable: the database refuses updates and deletes. */
 @Entity('price_versions')
 export class PriceVersionRow {
   @PrimaryGeneratedColumn()
@@ -22,22 +22,22 @@ export class PriceVersionRow {
   @Column({ type: 'integer' })
   modelId: number;
 
-  /** Micro-units per million charged tokens. */
+  /** The price in micro-units per million charged tokens. */
   @Column({ type: 'bigint', transformer: bigintColumn })
   pricePerMillion: bigint;
 
   @Column(() => PriceWeights, { prefix: false })
   weights: PriceWeightValues;
 
-  /** Declared to charge nothing. False with a price of zero: of a release before declarations, so the model counts as not priced. */
+  /** True when the price was declared free. A price of zero that is not declared counts as missing. */
   @Column({ type: 'boolean' })
   isFree: boolean;
 
-  /** Millionths by premium, e.g. `service_tier=priority`. */
+  /** Multipliers in millionths by premium, for example `service_tier=priority`. */
   @Column({ type: 'jsonb' })
   multipliers: Record<string, number>;
 
-  /** Weights in millionths, ascending by their thresholds. */
+  /** Tiers with weights in millionths, ascending by threshold. */
   @Column({ type: 'jsonb' })
   tiers: PriceTier[];
 

@@ -11,8 +11,8 @@ const LOOK_MS = 60_000;
 const modelRow = z.object({ subject: z.string(), id: z.number(), name: z.string() });
 
 /**
- * Raises and resolves `model_not_priced`: models for sale at a zero that no administrator declared. They come from releases in which every
- * model began on the shelf at no price. It checks the state, not events: it does not matter who put the model there, or what ended it. Replicas that look at the same time raise one alert.
+ * Raises and resolves `model_not_priced` for models for sale at a zero that no administrator declared. It checks the state and not events, whatever
+ * caused the state. Replicas that check at the same time raise one alert.
  */
 @Injectable()
 export class PriceWatch extends Watch {

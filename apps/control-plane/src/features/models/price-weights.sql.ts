@@ -5,7 +5,7 @@ import type { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../platform/database/columns.ts';
 
-/** The weights by which a price version charges counts. They never change. */
+/** Holds the weights by which a price version charges counts. They never change. */
 export interface PriceWeights extends ChargeWeights {
   modelId: number;
   multipliers: Multipliers;

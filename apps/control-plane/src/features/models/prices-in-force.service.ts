@@ -3,16 +3,16 @@ import { micros, type Micros } from '@tollgate/money';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 
-/** `now()` is when the transaction began: before the versions that it waited for. */
+/** `now()` is the start of the transaction, which may be before versions that it waited for. */
 export const AFTER_LOCKS = 'clock_timestamp()';
-/** The newest version not after the moment, per model. */
+/** Selects the newest version at or before the time, per model. */
 export const inForceAt = (moment: 'now()' | typeof AFTER_LOCKS): string =>
   `price.id = (SELECT p.id FROM price_versions p WHERE p.model_id = price.model_id AND p.effective_at <= ${moment} ORDER BY p.effective_at DESC, p.id DESC LIMIT 1)`;
 export const IN_FORCE = inForceAt('now()');
-/** Charges something, or says that it does not: a zero that was left standing is no price. */
+/** Selects prices that charge something or are declared free: an undeclared zero is not a price. */
 const IS_DELIBERATE =
   '(price.is_free OR (price.price_per_million > 0 AND price.weight_input + price.weight_output > 0))';
-/** Living models on the shelf whose price in force is missing or a zero that was never declared. */
+/** Selects models on the shelf whose price in force is missing or an undeclared zero. */
 export const FOR_SALE_UNPRICED = `
   SELECT model.id, model.name FROM models model
   WHERE model.deleted_at IS NULL AND model.is_on_shelf
@@ -21,11 +21,11 @@ export const FOR_SALE_UNPRICED = `
 const priceNowRow = z.object({ price_per_million: z.coerce.bigint(), at: z.string() });
 interface PriceNow {
   perMillion: Micros;
-  /** Timestamp of PostgreSQL, to the microsecond. */
+  /** The timestamp of PostgreSQL, to the microsecond. */
   at: string;
 }
 
-/** Reads the prices of a model at this moment, and locks them. */
+/** Reads the current price of a model and locks its prices. */
 @Injectable()
 export class PricesInForce {
   /** Returns whether a price is in force that charges something or is declared free. */
@@ -37,12 +37,15 @@ export class PricesInForce {
     return rows.length > 0;
   }
 
-  /** Until `tx` ends no price of the model is set. Call it before any subscription is locked, as those do who lock the model itself. */
+  /** Prevents new prices of the model until `tx` ends. Call it before locking any subscription, in the same order as callers that lock the model itself. */
   async lockPrices(tx: EntityManager, modelId: number): Promise<void> {
     await tx.query('SELECT FROM models WHERE id = $1 FOR SHARE', [modelId]);
   }
 
-  /** Returns what a million charged tokens cost at this moment of the database's clock, not when `tx` began: it may have waited for its locks. The prices are locked. */
+  /**
+   * Returns the price of a million charged tokens by the database's current clock, and locks the prices. The start of `tx` does not count, because it
+   * may have waited for locks.
+   */
   async priceNow(tx: EntityManager, modelId: number): Promise<PriceNow> {
     const rows: unknown[] = await tx.query(
       `WITH moment AS MATERIALIZED (SELECT ${AFTER_LOCKS} AS at)

@@ -28,10 +28,10 @@ import {
 import { PriceVersionRow, type PriceWeightValues } from './price-version.entity.ts';
 import { AFTER_LOCKS, IN_FORCE, inForceAt } from './prices-in-force.service.ts';
 
-/** Clocks of callers differ a little; further back, a price would change charges that were already reported to callers. */
+/** Clocks of callers differ slightly. A price further in the past would change charges that callers have already seen. */
 const PAST_TOLERANCE_MS = 60_000;
 
-/** `effectiveAt`: a function answers SQL; without it, from the beginning of the transaction. */
+/** `effectiveAt` may be a function that returns SQL; without it the price is effective from the beginning of the transaction. */
 type NewVersion = Omit<Partial<PriceVersionRow>, 'effectiveAt'> & {
   effectiveAt?: Date | (() => string);
 };
@@ -72,7 +72,7 @@ export class PricingService {
     return this.idempotency.run(request, async (tx) => {
       const model = await tx.getRepository(ModelRow).findOne({
         where: { id: body.model_id, deletedAt: IsNull() },
-        // Prices of a model are set one after the other.
+        // The prices of a model are set one after another.
         lock: { mode: 'pessimistic_write' },
       });
       if (!model) throw noSuch('model', body.model_id, 'model_id');
@@ -91,7 +91,7 @@ export class PricingService {
     if ((inForce?.id ?? null) !== replaces) throw new Refusal('precondition_failed');
   }
 
-  /** The price a model is created with, in force at once. */
+  /** Sets the price with which a model is created, effective at once. */
   async setFirst(
     tx: EntityManager,
     caller: Caller,
@@ -109,7 +109,7 @@ export class PricingService {
     return new Map(rows.map((row) => [row.modelId, toTag(row, this.config.CURRENCY)]));
   }
 
-  /** Reads any version, also one no longer in force: for receipts. */
+  /** Reads any version, also one no longer in force, for receipts. */
   async find(id: number): Promise<PriceResponse | null> {
     const row = await this.prices.findOneBy({ id });
     return row && this.toResponse(row);
@@ -168,7 +168,7 @@ function weightTexts(weights: PriceWeightValues): Pick<PriceTag, WeightField> {
   ) as Pick<PriceTag, WeightField>;
 }
 
-/** 1 where none is given; of an optional class none, so that its parent's holds. */
+/** A missing weight is 1; an optional class has none then, so that its parent's weight applies. */
 function weightsOf(body: Pick<FirstPrice, WeightField>): PriceWeightValues {
   const absent: PriceWeightValues = weightFields(1_000_000, null);
   return mapFields(WEIGHT_FIELDS, body, (weight, name) =>
@@ -176,14 +176,14 @@ function weightsOf(body: Pick<FirstPrice, WeightField>): PriceWeightValues {
   ) as PriceWeightValues;
 }
 
-/** A moment at or before now becomes the database's own now: its clock decides what is in force. Call it once the model is locked. */
+/** Replaces a time at or before now by the database's own clock, which decides which price is in force. Call it after the model is locked. */
 function effectiveAt(text: string | undefined): Pick<NewVersion, 'effectiveAt'> {
   if (text === undefined) return { effectiveAt: () => AFTER_LOCKS };
   const now = Date.now();
   const asked = Date.parse(text);
   if (asked < now - PAST_TOLERANCE_MS) throw invalidField('effective_at', NOT_PAST);
   if (asked <= now) return { effectiveAt: () => AFTER_LOCKS };
-  // The moment may have passed by the database's clock: what was sold meanwhile was priced.
+  // The time may have passed by the database's clock; sales since then already had a price.
   const moment = new Date(asked).toISOString();
   return { effectiveAt: () => `greatest('${moment}'::timestamptz, ${AFTER_LOCKS})` };
 }

@@ -4,7 +4,7 @@ import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
 
 const PER_KIND = 6;
 
-/** `$1` is the pattern, `$2` the text as typed, `$3` the account whose keys are searched (null: all accounts). Names that begin with the text come first. */
+/** `$1` is the pattern, `$2` the text as typed, `$3` the account whose keys are searched (null for all accounts). Names that begin with the text come first. */
 const FIND = {
   user: "SELECT 'user' AS kind, id, username AS title, status AS detail FROM users WHERE deleted_at IS NULL AND (username ILIKE $1 OR id::text = $2) AND $3::int IS NULL",
   model:
@@ -14,7 +14,7 @@ const FIND = {
     "SELECT 'upstream' AS kind, id, name AS title, protocol AS detail FROM upstreams WHERE deleted_at IS NULL AND (name ILIKE $1 OR id::text = $2) AND $3::int IS NULL",
   node: "SELECT 'node' AS kind, id, name AS title, CASE WHEN enabled THEN 'enabled' ELSE 'disabled' END AS detail FROM proxy_nodes WHERE deleted_at IS NULL AND (name ILIKE $1 OR id::text = $2) AND $3::int IS NULL",
 } as const;
-/** The question of the command palette. */
+/** Answers searches of the command palette. */
 export const FIND_BY_NAME = Object.values(FIND)
   .map(
     (select) =>
@@ -22,7 +22,10 @@ export const FIND_BY_NAME = Object.values(FIND)
   )
   .join(' UNION ALL ');
 
-/** The statement of each kind of record: its ids in `$1`, its name, the account it belongs to, and whether it is deleted, or else its account. What is deleted keeps its name as long as its row. */
+/**
+ * Selects names for each kind of record from the ids in `$1`, with the owning account and whether the record is deleted. A deleted record keeps its
+ * name as long as its row exists.
+ */
 const SELECT: Readonly<Record<string, string>> = {
   user: 'SELECT id, username AS name, id AS user_id, deleted_at IS NOT NULL AS is_gone FROM users WHERE id = ANY($1)',
   model:
@@ -60,7 +63,7 @@ export interface RecordName {
 
 const UNNAMED: RecordName = { name: null, userId: null, isGone: false };
 
-/** Names of the records that rows of a list are about: one statement for each kind among them. Kinds without names, and records whose row is not there, have null. */
+/** Returns the names of records that rows of a list refer to, with one statement for each kind. Kinds without names, and records without a row, have null. */
 export async function nameRecords(
   dataSource: Pick<DataSource, 'query'>,
   refs: readonly RecordRef[],
