@@ -2,7 +2,7 @@ import { micros } from '@tollgate/money';
 import type { DataSource, EntityManager } from 'typeorm';
 import { z } from 'zod';
 
-/** Far above what the calls of one attempt take, so that no other replica sends it meanwhile. It is the first pause after a failure, too. */
+/** One attempt takes far less, so no other replica sends the payout meanwhile. This is also the first pause after a failure. */
 const LEASE = '2 minutes';
 const PAUSE_DOUBLINGS_MAX = 5;
 
@@ -25,12 +25,12 @@ const claimedRow = z
   }));
 export type ClaimedPayout = z.output<typeof claimedRow>;
 
-/** Takes the oldest payout of a provider that is due; undefined when none is. */
+/** Claims the oldest payout of a provider that is due; returns undefined when none is. */
 export async function claimPayout(
   dataSource: DataSource,
   provider: string,
 ): Promise<ClaimedPayout | undefined> {
-  // TypeORM answers an UPDATE with its rows and their number.
+  // TypeORM returns the rows of an UPDATE and their number.
   const [rows]: [unknown[], number] = await dataSource.query(
     `UPDATE payouts o SET attempts = o.attempts + 1, retry_at = now() + interval '${LEASE}' * power(2, least(o.attempts, ${PAUSE_DOUBLINGS_MAX}))
      FROM payments p WHERE p.id = o.payment_id AND o.id = (
@@ -41,7 +41,7 @@ export async function claimPayout(
   return rows[0] === undefined ? undefined : claimedRow.parse(rows[0]);
 }
 
-/** Notes for people that the provider does not answer. */
+/** Stores for people that the provider does not answer. */
 export async function noteSilence(tx: EntityManager, id: number): Promise<void> {
   await tx.query(
     "UPDATE payouts SET failure = 'the payment provider does not answer' WHERE id = $1 AND status = 'pending'",

@@ -1,6 +1,9 @@
 import { MICROS_PER_UNIT, micros, type Micros } from '@tollgate/money';
 
-/** Currencies without a hundredth, https://docs.stripe.com/currencies#zero-decimal and #three-decimal; three-decimal ones must end in 0. */
+/**
+ * These currencies have no hundredth: https://docs.stripe.com/currencies#zero-decimal and #three-decimal. Amounts of three-decimal currencies must
+ * end in 0.
+ */
 const ZERO_DECIMAL = new Set([
   'BIF',
   'CLP',
@@ -21,7 +24,10 @@ const ZERO_DECIMAL = new Set([
 const THREE_DECIMAL = new Set(['BHD', 'JOD', 'KWD', 'OMR', 'TND']);
 const HUNDREDTHS = 100n;
 
-/** Amount in the smallest unit the provider knows; undefined when it falls between two of them. Never rounds: what is credited is what is paid. */
+/**
+ * Returns the amount in the provider's smallest unit; undefined when it is not a whole number of units. It never rounds, so that the credited amount
+ * is the paid amount.
+ */
 export function toMinorUnits(amount: Micros, currency: string): number | undefined {
   const minor = microsPerMinorUnit(currency);
   const step = THREE_DECIMAL.has(currency) ? minor * 10n : minor;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 const sumRow = z.object({ payment_id: z.number(), amount: z.coerce.bigint() });
 
-/** Returns what was or is being paid back of each of these payments, in micro-units. A payment of which nothing was has no entry. */
+/** Returns for each of these payments the amount that was or is being paid back, in micro-units. A payment without any has no entry. */
 export async function paidBackOf(
   tx: EntityManager,
   paymentIds: readonly number[],

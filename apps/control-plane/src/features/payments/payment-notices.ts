@@ -5,7 +5,7 @@ import { PAYMENT_PROVIDER, type PaymentProvider } from './payment-provider.ts';
 import { PaymentsService } from './payments.service.ts';
 import { PayoutSettlement } from './payout-settlement.ts';
 
-/** Takes the reports of the payment provider's webhook. */
+/** Handles the notices of the payment provider's webhook. */
 @Injectable()
 export class PaymentNotices {
   constructor(
@@ -15,7 +15,7 @@ export class PaymentNotices {
     private readonly transactions: Transactions,
   ) {}
 
-  /** Genuine notices are answered 200 even when they change nothing, or the provider would repeat them for days. */
+  /** Answers 200 to authentic notices even when they change nothing, because the provider would otherwise repeat them for days. */
   async take(
     providerName: string,
     rawBody: Buffer,

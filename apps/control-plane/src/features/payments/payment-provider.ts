@@ -1,6 +1,6 @@
 import type { Micros } from '@tollgate/money';
 
-/** Injection token of the configured provider: `PaymentProvider | null`; null = payments are not configured. */
+/** The injection token of the configured provider, `PaymentProvider | null`; null when payments are not configured. */
 export const PAYMENT_PROVIDER = Symbol('PAYMENT_PROVIDER');
 
 export interface PaymentRequest {
@@ -11,18 +11,18 @@ export interface PaymentRequest {
 }
 
 export interface OpenedPayment {
-  /** The provider's id of the payment; what its notices name. */
+  /** The provider's id of the payment, which its notices name. */
   reference: string;
-  /** The address to which the payer goes; null when there is nothing to do. */
+  /** The address to which the payer goes; null when the payer has nothing to do. */
   checkoutUrl: string | null;
-  /** True when the money is there already. */
+  /** True when the money has arrived already. */
   isPaid: boolean;
 }
 
-/** Part of a paid payment, to go back to who paid it. */
+/** Describes the part of a paid payment that returns to its payer. */
 export interface PayBackRequest {
   payoutId: number;
-  /** `OpenedPayment.reference` of the payment. */
+  /** The payment's `OpenedPayment.reference`. */
   paymentReference: string;
   amount: Micros;
   currency: string;
@@ -30,26 +30,26 @@ export interface PayBackRequest {
 
 export type PaidBack =
   | { kind: 'accepted'; reference: string }
-  /** Permanent: asking again would change nothing. `reason` is fit for administrators. */
+  /** The refusal is permanent: another call would change nothing. Administrators may read `reason`. */
   | { kind: 'refused'; reason: string };
 
-/** A provider's later report about a payment that it opened. Amounts are what was really paid. */
+/** A later notice of the provider about a payment that it opened. Amounts are the ones that were really paid. */
 export type PaymentNotice =
   | { kind: 'paid'; reference: string; amount: Micros; currency: string }
   | { kind: 'failed'; reference: string }
-  /** A payout that the provider had accepted has failed. `paymentReference` is of its payment. */
+  /** A payout that the provider had accepted has failed. `paymentReference` names its payment. */
   | { kind: 'payout_failed'; payoutId: number; paymentReference: string; reason: string }
-  /** Nothing that moves money here. */
+  /** The notice moves no money here. */
   | { kind: 'other' };
 
-/** The service that takes the money. Refuses an amount it cannot take with `invalidField('amount', ...)`. */
+/** A service that takes payments. It refuses an amount that it cannot take with `invalidField('amount', ...)`. */
 export interface PaymentProvider {
   readonly name: string;
   open(request: PaymentRequest): Promise<OpenedPayment>;
-  /** Pays back. However often it is called, one payout is paid back once. Throws while the outcome is not known: call it again. */
+  /** Pays back. One payout is paid back once, however often this is called. Throws while the outcome is unknown; call it again then. */
   payBack(request: PayBackRequest): Promise<PaidBack>;
-  /** Throws invalidField('amount', ...) for an amount that falls between two of the provider's smallest units. */
+  /** Throws invalidField('amount', ...) for an amount that is not a whole number of the provider's smallest units. */
   refuseFraction(amount: Micros, currency: string): void;
-  /** Reads a signed notice; throws Refusal invalid_signature unless it is genuine and fresh. Absent: this provider sends none. */
+  /** Reads a signed notice. Throws Refusal invalid_signature unless it is authentic and recent. Absent when this provider sends no notices. */
   readNotice?(rawBody: Buffer, signature: string | undefined): PaymentNotice;
 }

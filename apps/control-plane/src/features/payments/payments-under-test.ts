@@ -47,7 +47,7 @@ export const notify = (
     headers: { 'stripe-signature': signature },
   });
 
-/** Called by the spec that imports the parts: one control plane and one Stripe serve them all. */
+/** The spec that imports the parts calls this: one control plane and one Stripe double serve them all. */
 export function shareStripe(): void {
   beforeAll(async () => {
     plane = await startControlPlane({

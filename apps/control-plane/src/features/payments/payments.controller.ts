@@ -86,7 +86,7 @@ export class PaymentsController {
     return this.payouts.list(caller, query);
   }
 
-  /** Outside the prefix; proves itself by its signature over the raw body. */
+  /** The route is outside the prefix. The signature over the raw body authenticates the call. */
   @Post('webhooks/stripe')
   @Permission('public')
   @HttpCode(200)

@@ -14,7 +14,7 @@ import type { Payment } from './payment.entity.ts';
 export const rechargeBody = z
   .strictObject({
     amount: positiveAmountField,
-    /** Administrators only: whose wallet. */
+    /** Administrators name the account of the wallet. */
     user_id: z.number().int().positive().max(INTEGER_MAX).optional(),
   })
   .meta({ 'x-example': { amount: '20' } });

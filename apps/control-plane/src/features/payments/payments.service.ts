@@ -65,7 +65,8 @@ export class PaymentsService {
           amount: body.amount,
           createdBy: caller.userId,
         });
-        // Inside the transaction on purpose: no answer reaches the payer unless the row is there, and the provider's own time limit is far below the database's.
+        // The provider is called inside the transaction on purpose: no answer reaches the payer unless the row exists, and the provider's timeout is
+        // far below the database's.
         const opened = await provider.open({
           paymentId: payment.id,
           userId,
@@ -88,7 +89,7 @@ export class PaymentsService {
     );
   }
 
-  /** Books what the provider reports of a payment, once. */
+  /** Books the provider's notice of a payment once. */
   async apply(
     tx: EntityManager,
     providerName: string,
@@ -98,7 +99,7 @@ export class PaymentsService {
       where: { provider: providerName, providerReference: notice.reference },
       lock: { mode: 'pessimistic_write' },
     });
-    // Not ours (one Stripe account may serve several shops), or already reported.
+    // The payment belongs to another shop of the same Stripe account, or was reported already.
     if (!payment || payment.status === 'paid') return;
     const target = { kind: 'payment', id: payment.id };
     const actor: Actor = { ...SYSTEM, username: providerName };

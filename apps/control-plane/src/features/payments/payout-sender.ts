@@ -8,10 +8,10 @@ import { claimPayout, noteSilence, type ClaimedPayout } from './claimed-payouts.
 import { PayoutSettlement } from './payout-settlement.ts';
 
 const LOOK_EVERY_MS = 30_000;
-/** Attempts without an outcome, until an alert is raised. */
+/** This many attempts without an outcome raise an alert. */
 const ATTEMPTS_BEFORE_ALERT = 3;
 
-/** Asks the provider for each payout until its outcome is known, on any replica and across restarts. The provider pays each back once. */
+/** Calls the provider for each payout until its outcome is known, on any replica and across restarts. The provider pays each back once. */
 @Injectable()
 export class PayoutSender extends BackgroundService {
   constructor(
@@ -33,7 +33,7 @@ export class PayoutSender extends BackgroundService {
     if (this.provider) this.loop.start();
   }
 
-  /** Sends at once what a transaction has committed, on a replica that sends payouts. */
+  /** Sends committed payouts at once, on a replica that sends payouts. */
   wake(): void {
     this.loop.wakeWithin(0);
   }
@@ -42,7 +42,7 @@ export class PayoutSender extends BackgroundService {
     return this.sendAll();
   }
 
-  /** Also for tests: all that are due now. */
+  /** Sends all payouts that are due now. Tests call this method, too. */
   async sendAll(): Promise<void> {
     if (!this.provider) return;
     const claim = claimPayout.bind(null, this.dataSource, this.provider.name);

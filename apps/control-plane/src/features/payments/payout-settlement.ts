@@ -9,7 +9,7 @@ import type { PaidBack, PaymentNotice } from './payment-provider.ts';
 import { Payment } from './payment.entity.ts';
 import { Payout } from './payout.entity.ts';
 
-/** Ends payouts through the provider. An amount that the provider does not pay returns to the wallet, once. */
+/** Completes payouts with the provider's outcome. An amount that the provider does not pay returns to the wallet, once. */
 @Injectable()
 export class PayoutSettlement {
   constructor(
@@ -19,7 +19,7 @@ export class PayoutSettlement {
     private readonly activity: ActivityService,
   ) {}
 
-  /** The provider's answer. Of a payout that is settled already it changes nothing. */
+  /** Applies the provider's answer. It has no effect on a payout that is already settled. */
   async settle(payoutId: number, paidBack: PaidBack): Promise<void> {
     await this.transactions.run(async (tx) => {
       const payout = await tx
@@ -35,7 +35,7 @@ export class PayoutSettlement {
     });
   }
 
-  /** The provider reports later that a payout which it had accepted has failed. */
+  /** Handles the provider's later notice that an accepted payout has failed. */
   async failed(
     provider: string,
     { payoutId, paymentReference, reason }: Extract<PaymentNotice, { kind: 'payout_failed' }>,
@@ -47,7 +47,7 @@ export class PayoutSettlement {
       const payout = await tx
         .getRepository(Payout)
         .findOne({ where: { id: payoutId }, lock: { mode: 'pessimistic_write' } });
-      // Not ours, or returned already.
+      // The payout is unknown here, or its amount was returned already.
       if (!payment || payout?.paymentId !== payment.id || payout.status === 'failed') return;
       await this.giveBack(tx, payout, reason);
     });

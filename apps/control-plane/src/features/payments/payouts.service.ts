@@ -23,7 +23,7 @@ import {
   type WalletWithdrawal,
 } from './payouts.dto.ts';
 
-/** Each part is a call of the provider. */
+/** Each part of a withdrawal is one call of the provider. */
 const PAYMENTS_PER_WITHDRAWAL_MAX = 100;
 
 interface Part {
@@ -31,7 +31,7 @@ interface Part {
   amount: bigint;
 }
 
-/** Money that leaves a wallet. Through the provider it leaves the wallet first; PayoutSettlement returns what the provider does not pay. */
+/** Withdraws money from a wallet. The wallet is debited before the provider is called, and PayoutSettlement returns what the provider does not pay. */
 @Injectable()
 export class PayoutsService {
   constructor(
@@ -58,7 +58,7 @@ export class PayoutsService {
     });
   }
 
-  /** Throws insufficient_funds when the wallet holds less, payout_limit beyond what the account paid in through the provider. */
+  /** Throws insufficient_funds when the wallet holds less, and payout_limit above the amount that the account paid in through the provider. */
   async withdraw(
     caller: Caller,
     key: string | undefined,
@@ -73,7 +73,7 @@ export class PayoutsService {
     const route = 'POST /wallet/withdraw';
     const request = { userId: caller.userId, route, key, body: { ...body, to }, status: 200 };
     return this.idempotency.run(request, async (tx) => {
-      // Payments before the wallet: the order in which a notice locks them.
+      // Payments are locked before the wallet, in the order of notices.
       const userId = await this.scope.resolve(caller, body.user_id, tx);
       const parts = await this.split(tx, { userId, provider: provider.name, amount: body.amount });
       const correction = await this.corrections.payOut(tx, caller, body);
@@ -87,13 +87,16 @@ export class PayoutsService {
     });
   }
 
-  /** Returns the micro-units that are on their way to the provider and may return into the wallet. */
+  /** Returns the micro-units that are on their way to the provider and may return to the wallet. */
   async pendingOf(tx: EntityManager, userId: number): Promise<Micros> {
     const rows = await tx.getRepository(Payout).findBy({ userId, status: 'pending' });
     return micros(rows.reduce((sum, { amount }) => sum + amount, 0n));
   }
 
-  /** Newest payments first: a provider refunds an old one less surely. The payments stay locked, so that two withdrawals count each other. */
+  /**
+   * Splits the amount over payments, newest first, because a provider refunds an old one less reliably. The payments stay locked, so that two
+   * withdrawals count each other.
+   */
   private async split(
     tx: EntityManager,
     { userId, provider, amount }: { userId: number; provider: string; amount: bigint },

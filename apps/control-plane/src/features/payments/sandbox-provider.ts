@@ -7,7 +7,7 @@ import type {
   PaymentRequest,
 } from './payment-provider.ts';
 
-/** Takes no money and says it did. For trying Tollgate out; exists only with PAYMENTS=sandbox. */
+/** Confirms payments without taking money, for trying Tollgate out. It exists only with PAYMENTS=sandbox. */
 @Injectable()
 export class SandboxProvider implements PaymentProvider {
   readonly name = 'sandbox';

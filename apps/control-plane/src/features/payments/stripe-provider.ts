@@ -15,18 +15,18 @@ import type {
   PaymentRequest,
 } from './payment-provider.ts';
 
-/** Below the database's limit for an idle transaction, which waits for this call. */
+/** This is below the database's limit for an idle transaction, which waits for this call. */
 const TIMEOUT_MS = 10_000;
 const RETRIES_MAX = 1;
-/** A notice older than this is a replay; https://docs.stripe.com/webhooks#replay-attacks */
+/** An older notice is a replay: https://docs.stripe.com/webhooks#replay-attacks */
 const SIGNATURE_AGE_MAX_S = 300;
 
 export interface StripeSettings {
   secretKey: string;
   webhookSecret: string;
-  /** The page on which the payer lands afterwards. */
+  /** The page to which the payer returns. */
   returnUrl: string;
-  /** Another server that speaks Stripe's API, for tests. */
+  /** The address of another server with Stripe's API, for tests. */
   apiUrl: string;
 }
 
@@ -37,7 +37,7 @@ const session = z.object({
   currency: z.string().nullish(),
 });
 
-/** Tell our refunds from those of other shops and of people at Stripe's dashboard. */
+/** These keys distinguish our refunds from those of other shops and of people in Stripe's dashboard. */
 const PAYMENT_KEY = 'tollgate_payment';
 const PAYOUT_KEY = 'tollgate_payout';
 const REFUNDS_LISTED_MAX = 100;
@@ -49,14 +49,14 @@ const refund = z.object({
   metadata: z.record(z.string(), z.string()).nullish(),
 });
 
-/** Stripe Checkout. https://docs.stripe.com/payments/checkout/fulfillment */
+/** Takes payments through Stripe Checkout: https://docs.stripe.com/payments/checkout/fulfillment */
 export class StripeProvider implements PaymentProvider {
   readonly name = 'stripe';
   private readonly stripe: Stripe;
 
   constructor(private readonly settings: StripeSettings) {
     const { protocol, hostname, port } = new URL(settings.apiUrl);
-    // Not the system's lookup: see NameLookup.
+    // The agent does not use the system's lookup: see NameLookup.
     const agent = { keepAlive: true, lookup: lookupName };
     this.stripe = new Stripe(settings.secretKey, {
       httpAgent: protocol === 'http:' ? new HttpAgent(agent) : new HttpsAgent(agent),
@@ -90,7 +90,7 @@ export class StripeProvider implements PaymentProvider {
         cancel_url: this.settings.returnUrl,
       })
       .catch((error: unknown) => {
-        // Whatever Stripe says about our key or account is not for the payer; an amount out of its range is.
+        // Stripe's errors about our key or account are not shown to the payer; an amount out of range is.
         if (
           error instanceof Stripe.errors.StripeInvalidRequestError &&
           error.code?.startsWith('amount_too_')
@@ -105,7 +105,7 @@ export class StripeProvider implements PaymentProvider {
     minorUnits(amount, currency);
   }
 
-  /** Refunds of a payment are looked through first: an idempotency key of Stripe is forgotten after a day. https://docs.stripe.com/api/refunds */
+  /** Pays back. It first searches the payment's refunds, because Stripe removes an idempotency key after a day: https://docs.stripe.com/api/refunds */
   async payBack(request: PayBackRequest): Promise<PaidBack> {
     try {
       return toPaidBack(refund.parse(await this.refunded(request)));
@@ -185,7 +185,7 @@ function minorUnits(amount: Micros, currency: string): number {
   return units;
 }
 
-/** A refund that is pending at a bank is accepted; a later notice says when it has failed. */
+/** A refund that is pending at a bank is accepted; a later notice reports a failure. */
 function toPaidBack({ id, status, failure_reason: reason }: z.infer<typeof refund>): PaidBack {
   return status === 'failed' || status === 'canceled'
     ? { kind: 'refused', reason: reason ?? status }
@@ -201,7 +201,7 @@ function toPayoutNotice(of: z.infer<typeof refund>): PaymentNotice {
   return { kind: 'payout_failed', payoutId, paymentReference, reason: paid.reason };
 }
 
-/** A completed session of a delayed method is not paid yet: a later notice reports the payment. */
+/** A completed session of a delayed payment method is not paid yet; a later notice reports the payment. */
 function toNotice({
   id,
   payment_status,

@@ -10,7 +10,7 @@ interface FakeRefund {
   metadata: Record<string, string>;
 }
 
-/** Speaks the calls of Stripe's API that are used, over HTTP, in Stripe's own encoding. */
+/** Serves the calls of Stripe's API that the product uses, over HTTP, in Stripe's encoding. */
 export class StripeServer {
   readonly refunds: FakeRefund[] = [];
   /** The outcome of a refund: done, refused permanently, or done without an answer. */

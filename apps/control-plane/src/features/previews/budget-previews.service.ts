@@ -10,7 +10,7 @@ import { modelsNamed } from '../models/named-models.sql.ts';
 import { UsageStore } from '../usage/api/usage-store.sql.ts';
 import type { BudgetPreview, BudgetQuery } from './previews.dto.ts';
 
-/** Says how far yesterday's requests would have used up a budget. */
+/** Shows how far yesterday's requests would have used up a budget. */
 @Injectable()
 export class BudgetPreviews {
   constructor(

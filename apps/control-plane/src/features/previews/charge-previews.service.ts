@@ -25,7 +25,7 @@ const UNPRICED: Price = {
 };
 const PRICE_FIELDS = ['price_per_million', ...WEIGHT_FIELDS] as const;
 
-/** Computes what an example request would cost, at the price in force and at another. */
+/** Computes the cost of an example request at the price in force and at another price. */
 @Injectable()
 export class ChargePreviews {
   constructor(

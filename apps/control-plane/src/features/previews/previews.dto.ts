@@ -22,7 +22,7 @@ import { BUDGET_PERIODS } from '../budgets/calendar.ts';
 import { chargeLineSchema } from '../usage/api/usage-answers.ts';
 
 const TOKENS_MAX = 1_000_000_000_000;
-/** Tokens of one class in an example request; with the largest weights their sum is still exact. */
+/** Bounds the tokens of one class in an example request, so that even with the largest weights their sum is exact. */
 const CLASS_TOKENS_MAX = 1_000_000_000;
 const classTokens = z.coerce.number().int().min(0).max(CLASS_TOKENS_MAX).default(0);
 const exampleRequest = {
@@ -72,7 +72,7 @@ const weight = amountQuery
   .refine((value) => value <= WEIGHT_MAX, 'must be at most 1000000')
   .optional();
 
-/** A field that is absent keeps its value. */
+/** An absent field keeps its value. */
 export const priceChangeQuery = z.strictObject({
   ...exampleRequest,
   price_per_million: amountQuery.optional(),
@@ -81,7 +81,7 @@ export const priceChangeQuery = z.strictObject({
 export type PriceChangeQuery = z.output<typeof priceChangeQuery>;
 
 const WINDOW_OF_ROLLING = 'is for the period rolling, which needs it';
-/** The fields of a budget, of a key or an account. */
+/** Describes the fields of a budget of a key or an account. */
 export const budgetQuery = z
   .strictObject({
     user_id: idFilter.optional().describe('Administrators: the account'),

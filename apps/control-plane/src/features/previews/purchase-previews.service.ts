@@ -30,7 +30,7 @@ import {
 
 const TOKENS_MAX = 1_000_000_000_000n;
 
-/** Computes what buying and unsubscribing would do, before it is done. Reads only. */
+/** Computes the effects of buying and unsubscribing beforehand. It only reads. */
 @Injectable()
 export class PurchasePreviews {
   constructor(
@@ -111,7 +111,7 @@ export class PurchasePreviews {
   }
 }
 
-/** The most tokens whose cost, rounded up, is within the amount. */
+/** Returns the largest number of tokens whose cost, rounded up, is within the amount. */
 function tokensFor(amount: bigint | undefined, pricePerMillion: Micros): bigint {
   if (amount === undefined) throw new Error('neither tokens nor amount');
   if (pricePerMillion === 0n) throw invalidField('amount', SAY_TOKENS);

@@ -14,7 +14,7 @@ import { toNodeResponse } from './node-response.ts';
 import type { DumpQuery, NodeScope } from './proxy-nodes.dto.ts';
 import { ProxyNodesService } from './proxy-nodes.service.ts';
 
-/** Shows what nodes run and hold in memory: the fleet as a whole, or the one node named by `node_id`. */
+/** Shows what nodes run and hold in memory: of the whole fleet, or of the node in `node_id`. */
 @Injectable()
 export class FleetStatusService {
   constructor(
@@ -39,7 +39,7 @@ export class FleetStatusService {
     };
   }
 
-  /** A node is healthy when it serves what is published; `status` sums up: ok, degraded (some), down (none). */
+  /** Returns the health of nodes. A node is healthy when it serves the published configuration; `status` summarises: ok, degraded (some), down (none). */
   async health({ node_id: nodeId }: NodeScope): Promise<FleetHealth> {
     const latest = await this.repository.latest(this.dataSource.manager);
     const nodes = (await this.look(nodeId)).map((node) => ({
@@ -69,7 +69,7 @@ export class FleetStatusService {
     };
   }
 
-  /** Takes the first table that each worker names, where none is given. */
+  /** Uses the first table that each worker lists, where no table is given. */
   async statsRows(query: DumpQuery): Promise<FleetStatsRows> {
     const nodes = await this.nodes.scope(query.node_id);
     const table = query.table ?? (await this.firstTable(nodes));

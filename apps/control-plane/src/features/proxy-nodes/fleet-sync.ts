@@ -11,7 +11,7 @@ import type { KnownNode, SeenWorker } from './node-watch.ts';
 const WAIT_MS = 10_000;
 const LOOK_MS = 100;
 
-/** Publishes, and waits until every node has proved what it runs: an answer here is what an administrator acts on, so it is never a guess. */
+/** Publishes, and waits until every node has proved which configuration it runs. Administrators act on the answer, so it is never a guess. */
 @Injectable()
 export class FleetSync {
   constructor(
@@ -22,12 +22,12 @@ export class FleetSync {
     private readonly fleet: FleetStore,
   ) {}
 
-  /** `nodes`: which of the fleet; the caller has made sure that they exist. */
+  /** `isWanted` selects nodes of the fleet; the caller has checked that they exist. */
   async sync(isWanted: (node: KnownNode) => boolean): Promise<SyncResult> {
     const head = await this.publisher.publish();
     const known = await this.registry.look();
     const nodes = [...known.nodes.values()].filter(isWanted);
-    // Reports count only from now on: its last report may be of a process that has died since.
+    // Only reports from now on count: the last report may come from a process that has died since.
     const said = new Map(
       nodes
         .flatMap((node) => this.registry.watch.workersOf(node.name))
@@ -86,7 +86,7 @@ export class FleetSync {
     };
   }
 
-  /** A later version holds this one's changes too, provided that it is one of ours. */
+  /** A later version also contains this version's changes, provided that this installation published it. */
   private async runs({ report }: SeenWorker, head: SnapshotHead): Promise<boolean> {
     if (report.version < head.version) return false;
     const checksum =

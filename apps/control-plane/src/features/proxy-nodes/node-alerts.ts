@@ -9,14 +9,17 @@ import { otherShardsOf } from './node-wishes.ts';
 
 type WatchedWorker = ReturnType<NodeWatch['workersOf']>[number];
 
-/** Finals a node settles within seconds; more means that relay, queue or PostgreSQL stands still. Nothing is lost, they are journalled. */
+/**
+ * A node settles finals within seconds. More than this many waiting means that relay, queue or PostgreSQL has stopped. Nothing is lost, because the
+ * finals are in the journal.
+ */
 const BACKLOG_MAX = 5_000;
 
-/** The alerts about nodes, written when they begin or end. */
+/** Raises and resolves the alerts about nodes. */
 @Injectable()
 export class NodeAlerts {
   private readonly reported = new Map<string, boolean>();
-  /** Rules whose open alerts of other processes were read. */
+  /** Holds the rules whose open alerts of other processes were read. */
   private readonly adopted = new Set<AlertRule>();
 
   constructor(
@@ -25,7 +28,7 @@ export class NodeAlerts {
     @Inject(CONFIG) private readonly config: Pick<Config, 'SHARDS'>,
   ) {}
 
-  /** Raises and resolves what the workers of a node say about it. */
+  /** Raises and resolves alerts from the reports of a node's workers. */
   async follow(node: KnownNode, workers: readonly WatchedWorker[]): Promise<void> {
     const live = workers.filter((worker) => worker.isLive);
     const isMissed = live.length === 0 && node.isSilent && node.enabled && !node.stopped;
@@ -43,7 +46,7 @@ export class NodeAlerts {
       `Node ${node.name} holds ${unacknowledged.toLocaleString('en')} finals that are not in PostgreSQL yet`,
       { kind: 'node', finals: unacknowledged },
     );
-    // Workers of a node share one DATA_DIR.
+    // The workers of a node share one DATA_DIR.
     const setAside = Math.max(0, ...live.map((worker) => worker.report.journals_set_aside ?? 0));
     await this.note(
       'journal_set_aside',
@@ -91,7 +94,7 @@ export class NodeAlerts {
     );
   }
 
-  /** Writes an alert only when it begins or ends as seen from here; the first look always writes, to end what another process began. */
+  /** Writes an alert only when it begins or ends as this process sees it. The first check always writes, to end alerts of another process. */
   async note(
     rule: AlertRule,
     subject: string,
@@ -107,7 +110,7 @@ export class NodeAlerts {
     this.reported.set(key, isWrong);
   }
 
-  /** Closes the open alerts of the rule about anything but these subjects: what they say is gone, with its report or its node. */
+  /** Resolves the open alerts of the rule about all other subjects, whose report or node is gone. */
   async closeOthers(rule: AlertRule, subjects: ReadonlySet<string>): Promise<void> {
     if (!this.adopted.has(rule))
       for (const { subject } of await this.alerts.openOf(this.dataSource.manager, rule))
@@ -120,7 +123,7 @@ export class NodeAlerts {
     }
   }
 
-  /** A node that was forgotten is missed no longer. */
+  /** Resolves the alerts of a removed node. */
   async forget(id: number): Promise<void> {
     await this.alerts.resolve(this.dataSource.manager, {
       rule: 'node_offline',

@@ -6,11 +6,11 @@ import { FleetStore } from '@tollgate/keyspace';
 import { NodeRegistry } from './node-registry.ts';
 import type { DumpQuery } from './proxy-nodes.dto.ts';
 
-/** A node answers from memory; one that takes longer than this is stuck, and the caller gets an error. */
+/** A node answers from memory. One that takes longer is stuck, and the caller gets an error. */
 const WAIT_MS = 2_000;
 const LOOK_MS = 50;
 
-/** The memory of one worker; `dump` is null when it did not answer in time. */
+/** Holds the memory of one worker; `dump` is null when it did not answer in time. */
 export interface WorkerDump {
   id: number;
   name: string;
@@ -18,7 +18,7 @@ export interface WorkerDump {
   dump: NodeDump | null;
 }
 
-/** Asks the live workers of nodes for their in-memory tables over the fleet channel and collects the answers. */
+/** Requests the in-memory tables of nodes' live workers over the fleet channel and collects the answers. */
 @Injectable()
 export class NodeDumps {
   constructor(

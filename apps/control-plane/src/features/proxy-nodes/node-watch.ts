@@ -1,41 +1,41 @@
 import { isReportProven, type NodeReport, type NodeState } from '@tollgate/contracts';
 import { acceptedHashes } from './node-credentials.ts';
 
-/** Silence after which a worker counts as gone: five missed reports. */
+/** A worker that is silent this long, for five reports, counts as gone. */
 export const SILENCE_MS = 10_000;
 
-/** PostgreSQL's facts about a node. */
+/** Holds PostgreSQL's facts about a node. */
 export interface KnownNode {
   id: number;
   name: string;
-  /** Its own; empty where it has the fleet's. */
+  /** The hashes of the node's own credentials; empty where it uses the fleet's. */
   credentialHashes: readonly string[];
   enabled: boolean;
   stopped: boolean;
-  /** It has reported before, and to no replica within SILENCE_MS. */
+  /** True when the node has reported before, and to no replica within SILENCE_MS. */
   isSilent: boolean;
-  /** The abilities of its software, by its last proven report. */
+  /** The abilities of its software, from its last proven report. */
   abilities: readonly string[];
 }
 
 export interface SeenWorker {
   report: NodeReport;
-  /** The time at which this very report was first seen, by this process' monotonic clock. */
+  /** The time at which this process first saw this report, by its monotonic clock. */
   seenAtMs: number;
   isLive: boolean;
 }
 
 export type ReportVerdict =
   | { kind: 'accepted'; nodeId: number }
-  /** Proven with the fleet credential under an unknown name: a node that registers itself. */
+  /** The report has an unknown name and a proof with the fleet credential: a node registers itself. */
   | { kind: 'newcomer' }
-  /** A node of that name was deleted; only an administrator brings it back. */
+  /** A node with this name was deleted, and only an administrator can restore it. */
   | { kind: 'removed' }
   | { kind: 'unproven' };
 
 /**
- * The last report of every worker, and whether the worker still reports. Liveness goes by the change of reports as seen from here,
- * so neither a node's clock nor a report left behind in Redis can make a dead worker look alive for long.
+ * Holds the last report of every worker, and whether the worker still reports. A worker is alive while its reports change as this process sees it, so
+ * that neither a node's clock nor an old report in Redis makes a dead worker look alive for long.
  */
 export class NodeWatch {
   private readonly workers = new Map<string, SeenWorker>();
@@ -67,7 +67,7 @@ export class NodeWatch {
       : { kind: 'unproven' };
   }
 
-  /** Takes in all accepted reports as they stand in Redis now; workers without one are forgotten. */
+  /** Takes all accepted reports that are in Redis now; removes workers without one. */
   observe(reports: readonly NodeReport[]): void {
     const nowMs = this.clocks.monotonic();
     const keys = new Set(reports.map(keyOf));
@@ -96,7 +96,7 @@ export class NodeWatch {
     const known = this.workers.get(keyOf(report));
     const isSame =
       known?.report.instance === report.instance && known.report.reported_at === report.reported_at;
-    // A report found at the first look may be of any age, so its own clock must do; later ones are known to be new.
+    // A report that the first check finds may have any age, so its own time must do. Later reports are known to be new.
     const seenAtMs = isSame
       ? known.seenAtMs
       : this.hasLooked

@@ -7,14 +7,14 @@ import {
   PAGE_SIZE_MAX,
 } from '../../platform/http/list-query.ts';
 
-/** The node's own name (NODE_NAME); part of Redis keys. */
+/** The node's own name (NODE_NAME), which is part of Redis keys. */
 const name = z
   .string()
   .regex(
     /^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/,
     'must be 1 to 120 letters, digits, dots, dashes or underscores',
   );
-/** For people and dashboards only: the control plane never calls it. */
+/** The address is for people and dashboards; the control plane never calls it. */
 const url = z
   .url({ protocol: /^https?$/ })
   .max(2048)
@@ -30,7 +30,7 @@ export const updateNodeSchema = z
   .meta({ 'x-example': { url: 'https://node-3.example.com' } });
 export type UpdateNode = z.infer<typeof updateNodeSchema>;
 
-/** No body flips the node; a body says which way, so that the call may be repeated. */
+/** A call without a body toggles the node. A body states the wanted state, so that the call may be repeated. */
 export const toggleNodeSchema = z
   .strictObject({ enabled: z.boolean() })
   .optional()
@@ -44,7 +44,7 @@ export const nodeListSchema = listQuery({
 });
 export type NodeList = z.infer<typeof nodeListSchema>;
 
-/** All nodes, or the one named. */
+/** Selects all nodes, or the named one. */
 export const nodeScopeSchema = z.strictObject({ node_id: idFilter.optional() });
 export type NodeScope = z.infer<typeof nodeScopeSchema>;
 

@@ -55,12 +55,12 @@ export class ProxyNodesService {
     return toNodeResponse(await this.find(id), this.registry.watch);
   }
 
-  /** Those of these that are not deleted. */
+  /** Returns those of these nodes that are not deleted. */
   findMany(ids: readonly number[]): Promise<ProxyNode[]> {
     return this.nodes.findBy({ id: In([...ids]), deletedAt: IsNull() });
   }
 
-  /** The credential is answered once and kept as a hash only. */
+  /** Creates a node. The credential is returned once and stored only as a hash. */
   create(caller: Caller, body: CreateNode, key: string | undefined): Promise<CreatedNode> {
     const credential = `tg-node-${randomBytes(32).toString('base64url')}`;
     const request = {
@@ -106,11 +106,11 @@ export class ProxyNodesService {
     }));
   }
 
-  /** Leaves a tombstone: the fleet credential alone cannot bring the name back. */
+  /** Deletes a node and leaves a tombstone: the fleet credential alone cannot restore the name. */
   async delete(caller: Caller, id: number): Promise<void> {
     await this.transactions.run(async (tx) => {
       const row = await this.lock(tx, id);
-      // The hash stays: what the node signed before is still on its way (`FinalProofs`).
+      // The hash stays, because events that the node signed are still on their way (`FinalProofs`).
       await tx.getRepository(ProxyNode).update({ id }, { deletedAt: new Date() });
       await this.alerts.resolve(tx, { rule: 'node_offline', subject: `node:${id}` });
       for (const rule of ['node_refuses_snapshot', 'node_misconfigured'] as const)
@@ -124,7 +124,7 @@ export class ProxyNodesService {
     });
   }
 
-  /** `proxy/start` and `proxy/stop`: survives restarts, of nodes and of this process. */
+  /** Implements `proxy/start` and `proxy/stop`. The state survives restarts of nodes and of this process. */
   async setStopped(caller: Caller, isStopped: boolean, nodeId?: number): Promise<NodeResponse[]> {
     const rows = await this.transactions.run(async (tx) => {
       const repository = tx.getRepository(ProxyNode);
@@ -149,13 +149,13 @@ export class ProxyNodesService {
     return this.fleetSync.sync((node) => nodeId === undefined || node.id === nodeId);
   }
 
-  /** One state a node, for counting. */
+  /** Returns one state for each node, for counting. */
   async states(): Promise<NodeState[]> {
     const rows = await this.nodes.find({ where: { deletedAt: IsNull() } });
     return rows.map((row) => this.registry.watch.stateOf(row));
   }
 
-  /** The nodes' rows; throws `not_found` when `node_id` names one that does not exist. */
+  /** Returns the nodes' rows. Throws `not_found` when `node_id` names no existing node. */
   async scope(nodeId?: number): Promise<ProxyNode[]> {
     if (nodeId !== undefined) return [await this.find(nodeId, 'node_id')];
     return this.nodes.find({ where: { deletedAt: IsNull() }, order: { id: 'ASC' } });
@@ -178,7 +178,7 @@ export class ProxyNodesService {
     return refuseTwins(result, TAKEN);
   }
 
-  /** Saves, records, and notifies the node at once; the registry repeats this until Redis has it. */
+  /** Saves the row, records the activity, and notifies the node at once; the registry repeats the write until Redis has it. */
   private async store(
     tx: EntityManager,
     caller: Caller,

@@ -8,7 +8,7 @@ import type { SyncResult } from './node-answers.ts';
 import type { NodeScope } from './proxy-nodes.dto.ts';
 import { ProxyNodesService } from './proxy-nodes.service.ts';
 
-/** Carries out an administrator's wishes for nodes: the fleet as a whole, or the one node named by `node_id`. */
+/** Applies an administrator's commands to nodes: to the whole fleet, or to the node in `node_id`. */
 @Injectable()
 export class ProxyService {
   constructor(
@@ -23,7 +23,7 @@ export class ProxyService {
     return { nodes: await this.nodes.setStopped(caller, isStopped, nodeId) };
   }
 
-  /** Has nodes pull the current version again; nothing is compiled. */
+  /** Makes nodes load the current version again; nothing is compiled. */
   async reload(caller: Caller, { node_id: nodeId }: NodeScope) {
     const nodes = await this.nodes.scope(nodeId);
     await this.record(caller, 'fleet.reload', nodeId);

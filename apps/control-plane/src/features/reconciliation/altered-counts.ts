@@ -28,8 +28,8 @@ interface Corrected {
 }
 
 /**
- * Finds and corrects what Redis counts beside a balance and Tollgate's functions cannot have made: credits that PostgreSQL has not given or that it lacks, tokens held
- * that no request holds, records that cannot be read or are not their row. Each is an alert `drift`.
+ * Finds and corrects counts in Redis that Tollgate's functions cannot have made: credits that PostgreSQL has not given or that Redis lacks, held
+ * tokens without a request, and records that cannot be read or differ from their row. Each raises the alert `drift`.
  */
 @Injectable()
 export class AlteredCounts {
@@ -45,7 +45,7 @@ export class AlteredCounts {
     private readonly alerts: AlertsService,
   ) {}
 
-  /** Those that Redis has. */
+  /** Returns the marks of those subscriptions that Redis has. */
   async marks(subscriptions: readonly Subscription[]): Promise<Marks> {
     const found = await Promise.all(
       subscriptions.map(async (ref) => {
@@ -59,7 +59,7 @@ export class AlteredCounts {
     };
   }
 
-  /** Marks of these, taken after what is altered has been corrected and lost credits are sent again; `altered` names those by id. */
+  /** Returns marks of these subscriptions after altered records are corrected and lost credits are sent again; `altered` lists the altered ones by id. */
   async corrected(subscriptions: readonly Subscription[]): Promise<Corrected> {
     const { readable, unreadable: unread } = await this.marks(subscriptions);
     const strange = await strangeOf(this.dataSource, readable);
@@ -77,12 +77,12 @@ export class AlteredCounts {
     };
   }
 
-  /** Balances that agree with the ledger may be spent, whatever Redis' server remembers of them. */
+  /** Marks balances that agree with the ledger as spendable, whatever Redis' server remembers of them. */
   async vouch(marks: readonly BalanceMark[]): Promise<void> {
     await Promise.all(marks.map((mark) => this.counts.vouch(mark)));
   }
 
-  /** Without credits that Redis had, and has lost with more than is repeated, no balance drifts. */
+  /** Corrects the credit number. Unless Redis also lost more than is repeated, no balance drifts. */
   private async renumber(mark: BalanceMark, last: number): Promise<void> {
     const { id, creditSeq: counted } = mark;
     if (counted > last) await this.setBack(mark);
@@ -96,10 +96,10 @@ export class AlteredCounts {
     await this.writer.write({ kind: 'subscription', id });
   }
 
-  /** Credits from now on count again. What the balance lacks, or has too much, is drift, which the caller looks for next. */
+  /** Makes credits from now on count again. The remaining difference of the balance is drift, which the caller looks for next. */
   private setBack(mark: BalanceMark): Promise<void> {
     return this.transactions.run(async (tx) => {
-      // Locked, so that no credit gets its number meanwhile.
+      // The lock prevents a new credit number meanwhile.
       const { creditSeq } = await this.tokens.lockOne(tx, mark.id);
       if (mark.creditSeq <= creditSeq) return;
       const message = `Subscription ${mark.id}: Redis counted ${mark.creditSeq} credits, of which PostgreSQL has given ${creditSeq}; it has been set back`;
@@ -118,7 +118,7 @@ export class AlteredCounts {
     await this.writer.openAnew(id);
   }
 
-  /** Answers the ids of subscriptions whose held tokens or running requests were wrong: of these, and of all that share their shards. */
+  /** Returns the ids of subscriptions whose held tokens or running requests were wrong: of these, and of all in the same shards. */
   recount(subscriptions: readonly SubscriptionRef[] | 'all'): Promise<number[]> {
     return this.reportRecounted(
       subscriptions === 'all'

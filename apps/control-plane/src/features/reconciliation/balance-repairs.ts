@@ -5,7 +5,7 @@ import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { TokenLedger } from '../subscriptions/token-ledger.service.ts';
 
-/** Brings a balance of Redis back to the ledger, with an alert that stays until the balance is seen without drift. */
+/** Sets a balance of Redis to the ledger's, with an alert that stays until the balance is seen without drift. */
 @Injectable()
 export class BalanceRepairs {
   private readonly logger = new Logger('reconciliation');
@@ -18,7 +18,7 @@ export class BalanceRepairs {
     private readonly alerts: AlertsService,
   ) {}
 
-  /** `tokens`: by how much Redis is below the ledger; negative where it is above. */
+  /** `tokens` is the amount by which Redis is below the ledger; it is negative where Redis is above. */
   async repair(id: number, tokens: number): Promise<void> {
     const message = `Subscription ${id}: Redis was ${Math.abs(tokens).toLocaleString('en')} tokens ${tokens > 0 ? 'below' : 'above'} the ledger; it has been repaired`;
     this.logger.error(message);

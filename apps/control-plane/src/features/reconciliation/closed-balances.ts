@@ -9,17 +9,17 @@ import { WithdrawalsService } from '../subscriptions/withdrawals.service.ts';
 import { driftsAt } from './drift.sql.ts';
 import { unreadable } from './unreadable.ts';
 
-/** Two looks must find the same, so a subscription is settled one to two of these after its last usage was booked. */
+/** Two consecutive checks must agree, so a subscription is settled one to two intervals after its last usage was booked. */
 const LOOK_MS = 2_000;
 
 /**
- * Settles closed subscriptions: pays out what remains in them, and lets the account buy what it used beyond that out of its refund. What running requests
- * release is lost when Redis loses its data before the event is relayed; a final may come after the tokens of its hold were refunded.
- * Acts only where Redis holds exactly what the ledger says and no request holds any of it.
+ * Settles closed subscriptions: it pays out the rest of their tokens, and buys from the refund what the account used beyond them. Redis can lose its
+ * data before the event of a release is relayed, and a final may come after the tokens of its hold were refunded. It acts only where Redis holds
+ * exactly the ledger's balance and no request holds any of it.
  */
 @Injectable()
 export class ClosedBalances extends Watch {
-  /** Balance by subscription as the look before found it. */
+  /** Maps subscriptions to the balance that the previous check found. */
   private seen = new Map<number, number>();
 
   constructor(
@@ -37,7 +37,7 @@ export class ClosedBalances extends Watch {
     });
   }
 
-  /** Answers how many were settled. */
+  /** Returns how many subscriptions were settled. */
   async look(): Promise<number> {
     const found = await this.unsettled();
     const unchanged = found.filter(({ id, balance }) => this.seen.get(id) === balance);
@@ -65,7 +65,7 @@ export class ClosedBalances extends Watch {
     return found;
   }
 
-  /** Those of which Redis holds what the ledger says, and no request anything. */
+  /** Returns those whose balance in Redis equals the ledger's and of which no request holds anything. */
   private async exactlyIn(refs: readonly SubscriptionRef[]): Promise<BalanceMark[]> {
     const all = await Promise.all(refs.map((ref) => this.records.mark(ref).catch(unreadable)));
     const marks = all

@@ -7,7 +7,7 @@ import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
-/** Subscriptions that are closed while one of their requests runs. */
+/** Makes subscriptions that are closed while one of their requests runs. */
 export function closingOf(plane: ControlPlane) {
   const ledger = ledgerOf(plane);
   const store = plane.app.get(MeteringStore);
@@ -17,7 +17,7 @@ export function closingOf(plane: ControlPlane) {
     model: await ledger.model('1'),
   });
 
-  /** 1,000 tokens bought for 1,000 micro-units, 400 of them held by a running request when the account unsubscribes. */
+  /** Buys 1,000 tokens for 1,000 micro-units; a running request holds 400 of them when the account unsubscribes. */
   async function closedWhileRunning(
     { usedTokens = 0, leaseMs = 60_000 } = {},
     who?: Awaited<ReturnType<typeof customer>>,
@@ -35,7 +35,7 @@ export function closingOf(plane: ControlPlane) {
       ...{ modelName: model.name, priceVersionId: model.priceId, addressHex: '', node: 'node-a:0' },
       ...{ wantTokens: 400, minTokens: 400, concurrencyMax: 10, leaseMs: 60_000 },
     };
-    // A shard that an earlier test lost admits once its restored holds had their time.
+    // A shard that an earlier test lost admits requests after the time for restored holds.
     await eventually(async () =>
       expect(await store.admit(asked)).toMatchObject({ kind: 'admitted' }),
     );
@@ -50,7 +50,7 @@ export function closingOf(plane: ControlPlane) {
     return { account, model, rid, subscriptionId: id as number };
   }
 
-  /** The node of this request is gone, and its hold is released, all of which is refunded; then its final comes after all. */
+  /** The node of this request is gone; its hold is released and refunded, and then its final arrives. */
   async function finalAfterReap(
     parts: Awaited<ReturnType<typeof closedWhileRunning>>,
     chargeTokens: number,
@@ -66,7 +66,7 @@ export function closingOf(plane: ControlPlane) {
     await book(account.id);
   }
 
-  /** Books all that the account's shard has in its outbox. */
+  /** Books everything in the outbox of the account's shard. */
   async function book(accountId: number): Promise<void> {
     const events = await relayed(accountId);
     await plane.app.get(UsageWorker).process(events);

@@ -5,16 +5,17 @@ import { z } from 'zod';
 const driftRow = z.object({ id: z.number(), drift: z.coerce.number(), is_repairing: z.boolean() });
 
 export interface Drift {
-  /** The tokens by which Redis must be moved; 0 = it has what the ledger says it must have had at the mark. */
+  /** The tokens by which Redis must be changed; 0 when it had the ledger's balance at the mark. */
   tokens: number;
-  /** A repair is on its way: Redis will move without the ledger. */
+  /** True when a repair is on its way, which changes Redis without the ledger. */
   isRepairing: boolean;
 }
 
 /**
- * Returns what Redis must have held at the mark, less what it held. From the position of the ledger: less the credits it had not applied yet,
- * plus the events written after the mark; the shard's outbox began empty with its epoch, so those of an earlier one are not compared. Everything up to the mark must be booked. Usage that PostgreSQL learned of first is in the
- * position, and in Redis once its credit is applied; repairs are in Redis alone.
+ * Computes what Redis must have held at the mark, minus what it held. It starts from the ledger's position, subtracts the credits that Redis had not
+ * applied, and adds the events that were written after the mark. The outbox of a shard is empty when its epoch begins, so events of an earlier epoch
+ * are not compared. Everything up to the mark must be booked. Usage that PostgreSQL learned of first is in the position, and in Redis after its
+ * credit is applied; repairs are in Redis alone.
  */
 const DRIFT = `
   SELECT s.id,
@@ -28,7 +29,7 @@ const DRIFT = `
   FROM subscriptions s
   JOIN unnest($1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[]) AS m(id, shard, ms, n, cseq, balance) ON m.id = s.id`;
 
-/** The drifts by subscription id. */
+/** Returns the drifts by subscription id. */
 export async function driftsAt(
   dataSource: DataSource,
   marks: readonly BalanceMark[],
@@ -50,7 +51,7 @@ export async function driftsAt(
   );
 }
 
-/** A credit that is missing is on its way while its write is promised, and may have been given after the mark was read. */
+/** A missing credit is on its way while its write is promised, and may have been given after the mark was read. */
 const MISNUMBERED = `
   SELECT s.id, s.credit_seq AS seq FROM subscriptions s JOIN unnest($1::int[], $2::bigint[]) AS m(id, cseq) ON m.id = s.id
   WHERE m.cseq > s.credit_seq
@@ -60,8 +61,8 @@ const idRow = z.object({ id: z.number() });
 const numberRow = idRow.extend({ seq: z.coerce.number() });
 
 /**
- * Returns those of these marks that count a credit which PostgreSQL has not given, or have lacked one for 10 s: by id, the last that it has given. It gives a credit
- * its number before Redis learns of it, so the marks are taken first.
+ * Returns those of these marks that count a credit which PostgreSQL has not given, or have lacked one for 10 s, by id with the last credit that was
+ * given. PostgreSQL gives a credit its number before Redis learns of it, so the marks are taken first.
  */
 export async function misnumberedOf(
   dataSource: DataSource,
@@ -94,7 +95,10 @@ export async function chargedOf(
   return new Set(rows.map((row) => ridRow.parse(row).rid));
 }
 
-/** Dead letters that have the numbers of these requests' first charges. A writer of the queue can leave one: its number says nothing. */
+/**
+ * Returns dead letters with the numbers of these requests' first charges. Anyone who can write to the queue can leave one, so its number alone proves
+ * nothing.
+ */
 export async function firstLettersOf(
   dataSource: DataSource,
   rids: readonly string[],
@@ -104,7 +108,7 @@ export async function firstLettersOf(
   return rows.map((row) => letterRow.parse(row));
 }
 
-/** The day of its partition: a UUIDv7 begins with Unix ms. */
+/** Returns the day of the request's partition: a UUIDv7 begins with Unix ms. */
 function dayOf(rid: string): string {
   const unixMs = Number.parseInt(rid.slice(0, 8) + rid.slice(9, 13), 16);
   return new Date(unixMs).toISOString().slice(0, 10);
@@ -115,8 +119,8 @@ const STRANGE = `
   WHERE m.generation > s.generation OR m.revision > s.revision OR (m.revision = s.revision AND (m.generation <> s.generation OR m.status <> s.status))`;
 
 /**
- * Returns the ids of these marks whose record says what their row never said: it is of a later generation or revision, or of the same one and differs. PostgreSQL
- * is written first, so the marks are taken first. Such a record takes no later write of the control plane.
+ * Returns the ids of these marks whose record differs from its row: it has a later generation or revision, or the same one and other content.
+ * PostgreSQL is written first, so the marks are taken first. Such a record takes no later write of the control plane.
  */
 export async function strangeOf(
   dataSource: DataSource,
@@ -138,14 +142,14 @@ interface Standing {
   revision: number;
 }
 
-/** The same of one record and a row that was read before it: a newer record may be a later write, which the second look distinguishes. */
+/** Compares one record with a row that was read before it. A newer record may be a later write, which the second check distinguishes. */
 export function isStrange(record: Standing, row: Standing): boolean {
   if (record.revision !== row.revision || record.generation !== row.generation)
     return record.revision > row.revision || record.generation > row.generation;
   return record.status !== row.status;
 }
 
-/** The subscription of that name, if there is one. */
+/** Returns the subscription with that name, if there is one. */
 export async function idsOf(
   dataSource: DataSource,
   { accountId, modelId }: SubscriptionRef,
@@ -157,7 +161,7 @@ export async function idsOf(
   return rows.map((row) => idRow.parse(row).id);
 }
 
-/** Stream ids compare as pairs of numbers. */
+/** Compares stream ids as pairs of numbers. */
 export function isAfter(id: string, other: string): boolean {
   const [ms = 0, n = 0] = id.split('-').map(Number);
   const [otherMs = 0, otherN = 0] = other.split('-').map(Number);

@@ -7,14 +7,15 @@ import { chargedOf, firstLettersOf } from './drift.sql.ts';
 import { UsageArrival } from './usage-arrival.ts';
 
 /**
- * Finds charges of reaps that were lost between Redis and the ledger: an event that was deleted from its outbox, a job that the queue lost. A final is emitted
- * again by its node; the node of a reaped request is gone. Redis keeps what it charged for a day, so the event is emitted again here, and booked once by its number.
+ * Finds charges of reaps that were lost between Redis and the ledger, such as an event that was deleted from its outbox or a job that the queue lost.
+ * A node sends its finals again, but the node of a reaped request is gone. Redis keeps such charges for a day, so this class emits the event again,
+ * and its number ensures that it is booked once.
  */
 @Injectable()
 export class LostReaps {
   private readonly logger = new Logger('reconciliation');
   private readonly shards: string[];
-  /** Those that an alert was raised about. */
+  /** Holds the charges for which an alert was raised. */
   private readonly reported = new Set<string>();
 
   constructor(
@@ -27,13 +28,13 @@ export class LostReaps {
     this.shards = shardNames(config.SHARDS);
   }
 
-  /** Answers the subscriptions whose charges are on their way again. */
+  /** Returns the subscriptions whose charges are sent again. */
   async sendAgain(): Promise<number[]> {
     const waiting: { shard: string; rids: string[]; outboxId: string }[] = [];
     for (const shard of this.shards)
       await this.guarded(shard, async () => {
         const rids = await this.unbooked(shard, await this.reaped.waiting(shard));
-        // Read after them: their events were written before it.
+        // These reads come second, because the events were written before them.
         if (rids.length > 0)
           waiting.push({ shard, rids, outboxId: await this.reaped.lastEvent(shard) });
       });
@@ -48,14 +49,17 @@ export class LostReaps {
     return sent;
   }
 
-  /** Guards the work of one subject: data that another program wrote into one shard or hold stops neither the others nor the comparison of balances. */
+  /**
+   * Runs the work of one subject. Data that another program wrote into one shard or hold then stops neither the other subjects nor the comparison of
+   * balances.
+   */
   private async guarded(subject: string, work: () => Promise<void>): Promise<void> {
     await work().catch((error: unknown) =>
       this.logger.error(error, `the charges of reaps of ${subject} cannot be compared`),
     );
   }
 
-  /** Those that PostgreSQL does not know; the others are done. */
+  /** Returns those that PostgreSQL does not know. */
   private async unbooked(shard: string, rids: readonly string[]): Promise<string[]> {
     const charged = await chargedOf(this.dataSource, rids);
     const open = rids.filter((rid) => !charged.has(rid));
@@ -65,7 +69,10 @@ export class LostReaps {
     return rids.filter((rid) => !isKnown(rid));
   }
 
-  /** Those whose charge is a dead letter, open or resolved: sent again, it would be the same one. A letter of another content under its number is not its own. */
+  /**
+   * Returns those whose charge is a dead letter, open or resolved: sending it again would produce the same one. A letter with other content under the
+   * number does not count.
+   */
   private async setAside(shard: string, rids: readonly string[]): Promise<ReadonlySet<string>> {
     const letters = await firstLettersOf(this.dataSource, rids);
     if (letters.length === 0) return new Set();

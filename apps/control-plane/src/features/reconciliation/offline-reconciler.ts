@@ -32,8 +32,8 @@ import { WrongTypes } from './wrong-types.ts';
 type OfflineConfig = Pick<Config, 'SHARDS' | 'REDIS_URL' | 'REDIS_QUEUE_URL' | 'ALERT_WEBHOOK_URL'>;
 
 /**
- * Comparison of single subscriptions without a running control plane, for the program of administrators. Credits that it gives wait in PostgreSQL until
- * a control plane carries them to Redis. Call `end` when all is compared.
+ * Compares single subscriptions without a running control plane, for the administrators' program. Credits that it gives wait in PostgreSQL until a
+ * control plane writes them to Redis. Call `end` after the last comparison.
  */
 export function offlineReconciler(
   dataSource: DataSource,

@@ -22,29 +22,29 @@ import { WrongTypes } from './wrong-types.ts';
 
 const EVERY_MS = 5 * 60_000;
 const RETRY_MS = 30_000;
-/** Between the two readings that must agree. */
+/** The pause between the two readings that must agree, in ms. */
 const PAUSE_MS = 5_000;
-/** Works as above, where a person waits for the result. */
+/** The same pause where a person waits for the result. */
 const SHORT_PAUSE_MS = 1_000;
-/** The time for which one subscription waits for a round of another replica, and for usage that stands still. */
+/** A single subscription waits at most this long for a round of another replica, and for usage that does not arrive. */
 const COMPARED_WITHIN_MS = 20_000;
 const TURN_MS = 200;
 
 interface Compared {
-  /** The drifts by subscription, for those that have one. */
+  /** The drifts by subscription, for subscriptions that have one. */
   drifts: ReadonlyMap<number, number>;
-  /** Compared, and as the ledger has them. */
+  /** The compared subscriptions that agree with the ledger. */
   clean: readonly number[];
 }
 
 /**
- * Compares every subscription's balance in Redis with the ledger while both move, and repairs what two readings agree on. Drift has causes that
- * are known (a failover that lost more than the journals repeat) and ones that are not; each is an alert.
+ * Compares every subscription's balance in Redis with the ledger while both change, and repairs a difference that two readings agree on. Some causes
+ * of drift are known (a failover that lost more than the journals repeat) and others are not; each raises an alert.
  */
 @Injectable()
 export class Reconciler extends BackgroundService implements OnModuleDestroy {
   private readonly startedAtMs: number;
-  /** Repaired by this process, and not seen clean since. */
+  /** Holds subscriptions that this process repaired and has not seen without drift since. */
   private readonly repaired = new Set<number>();
   constructor(
     private readonly dataSource: DataSource,
@@ -65,22 +65,25 @@ export class Reconciler extends BackgroundService implements OnModuleDestroy {
     this.startedAtMs = host.monotonicMs();
   }
 
-  // A process that has just started has more urgent things to do.
+  // The first round waits one interval, because a process that has just started has more urgent work.
   protected async runOnce(): Promise<void> {
     if (this.host.monotonicMs() - this.startedAtMs >= EVERY_MS / 2) await this.runAlone();
   }
 
-  /** First of all: what waits for usage to be booked would wait without result, as workers stop too. */
+  /** Stops before all others: a wait for booked usage would not end, because workers stop too. */
   onModuleDestroy(): void {
     this.arrival.end();
   }
 
-  /** One round over all subscriptions, unless another replica is at it. Answers how many were repaired. */
+  /** Runs one round over all subscriptions unless another replica does. Returns how many were repaired. */
   async runAlone({ pauseMs = PAUSE_MS } = {}): Promise<number> {
     return (await this.alone(() => this.round(pauseMs))) ?? 0;
   }
 
-  /** Repairs those of these subscriptions whose balance in Redis is above the ledger, or whose record was altered. Null while another replica is at it. */
+  /**
+   * Repairs those of these subscriptions whose balance in Redis is above the ledger, or whose record was altered. Returns null while another replica
+   * runs a round.
+   */
   async takeDown(
     used: readonly Subscription[],
     { pauseMs }: { pauseMs: number },
@@ -91,8 +94,8 @@ export class Reconciler extends BackgroundService implements OnModuleDestroy {
   }
 
   /**
-   * Repairs this subscription now, in both directions, so that what Redis has, with the credits on their way to it, is what the ledger has.
-   * False when it was not compared in time: its usage stands still, another round does not end, a restore is open, or it is being closed.
+   * Repairs this subscription now, in both directions, so that Redis with its pending credits agrees with the ledger. Returns false when it was not
+   * compared in time: its usage does not arrive, another round does not end, a restore is open, or it is being closed.
    */
   async compare(subscription: Subscription): Promise<boolean> {
     const deadline = this.host.monotonicMs() + COMPARED_WITHIN_MS;
@@ -109,16 +112,19 @@ export class Reconciler extends BackgroundService implements OnModuleDestroy {
     await this.reconcile([subscription], SHORT_PAUSE_MS);
     const { readable, unreadable } = await this.altered.marks([subscription]);
     const { clean } = await this.read(readable);
-    // Nothing is taken in Redis where there is no record.
+    // No tokens can be taken in Redis where there is no record.
     return unreadable.length === 0 && readable.every(({ id }) => clean.includes(id));
   }
 
-  /** Recounts what these hold, and all that share their shards. */
+  /** Recounts what these subscriptions hold, and all in the same shards. */
   async recount(used: readonly Subscription[] | 'all'): Promise<void> {
     for (const id of await this.altered.recount(used)) this.repaired.add(id);
   }
 
-  /** The cheap look: usage debits Redis first, so its balance is the lower one unless a credit was applied just now. The ledger is read first. */
+  /**
+   * Finds balances above the ledger at low cost: usage debits Redis first, so its balance is the lower one unless a credit was applied just now. The
+   * ledger is read first.
+   */
   private async aboveLedger(used: readonly Subscription[]): Promise<Subscription[]> {
     const known = await positionsOf(
       this.dataSource,
@@ -142,7 +148,7 @@ export class Reconciler extends BackgroundService implements OnModuleDestroy {
 
   private async alone<T>(work: () => Promise<T>): Promise<T | null> {
     const round = await ifUnlocked(this.dataSource, [ADVISORY_LOCKS.reconciliation], async () =>
-      // After a restore from a backup, Redis differs by what the books have lost, until that has been read.
+      // After a restore from a backup, Redis differs by the usage that the books have lost, until that has been read.
       (await hasOpenRestore(this.dataSource)) ? null : work(),
     );
     return round?.value ?? null;
@@ -150,7 +156,7 @@ export class Reconciler extends BackgroundService implements OnModuleDestroy {
 
   private async round(pauseMs: number): Promise<number> {
     let repairs = 0;
-    // First: nothing else can be read where such a key is.
+    // Wrong types come first, because nothing else can be read where such a key is.
     await this.types.repairShards();
     const sent = await this.reaps.sendAgain();
     for await (const page of openPages(this.dataSource)) {

@@ -13,13 +13,13 @@ const LOOK_MS = 15_000;
 const STANDING_MS = 60_000;
 const RULE = 'settlement_backlog';
 
-/** The usage that is next in a line. */
+/** The next usage of a line. */
 interface Head {
   id: string | null;
   sinceMs: number;
 }
 
-/** The place at which usage waits, as the alert says it. */
+/** A place at which usage waits, with its name in the alert. */
 interface Line {
   subject: string;
   where: string;
@@ -27,12 +27,12 @@ interface Line {
 }
 
 /**
- * Raises `settlement_backlog` where the same usage has been next for a minute, in a shard's outbox or in the queue: little traffic never fills a node's count.
- * No clock but this process' own is asked, so one that steps hides nothing.
+ * Raises `settlement_backlog` where the same usage has been next for a minute, in a shard's outbox or in the queue: with little traffic a node's
+ * count never reaches its limit. Only this process' clock counts, so that a clock that steps hides nothing.
  */
 @Injectable()
 export class StandingUsage extends Watch {
-  /** The lines by the subject of the alert. */
+  /** Maps the subject of an alert to its line. */
   private readonly heads = new Map<string, Head>();
 
   constructor(
@@ -50,7 +50,7 @@ export class StandingUsage extends Watch {
     });
   }
 
-  /** Looks at all of them, also where one cannot be read; throws the first failure then. */
+  /** Checks all lines, also when one cannot be read; then throws the first failure. */
   async look(): Promise<void> {
     const failures: unknown[] = [];
     const note = (...line: Parameters<StandingUsage['note']>): Promise<unknown> =>
@@ -87,7 +87,7 @@ export class StandingUsage extends Watch {
     const head = this.heads.get(subject);
     if (id === null || head?.id !== id) {
       this.heads.set(subject, { id, sinceMs: nowMs });
-      // At the first look of a process, what waits may be what another raised the alert about.
+      // At the first check of a process, waiting usage may already have an alert of another process.
       if (head ? head.id !== null : id === null)
         await this.alerts.resolve(this.dataSource.manager, { rule: RULE, subject });
     } else if (nowMs - head.sinceMs > STANDING_MS)

@@ -1,6 +1,6 @@
 import { UnreadableBalance } from '@tollgate/keyspace';
 
-/** For a read of a balance: what is not `UnreadableBalance` is thrown on. */
+/** Handles a failed read of a balance; rethrows every error but `UnreadableBalance`. */
 export function unreadable(error: unknown): 'unreadable' {
   if (error instanceof UnreadableBalance) return 'unreadable';
   throw error;

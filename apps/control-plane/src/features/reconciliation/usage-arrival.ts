@@ -5,11 +5,11 @@ import { Host } from '../../platform/host/host.ts';
 import { QueueBacklog } from '../../platform/queues/queue-backlog.ts';
 import { isAfter } from './drift.sql.ts';
 
-/** Usage takes well under a second from Redis to PostgreSQL; with a longer backlog there is nothing to compare. */
+/** Usage takes well under a second from Redis to PostgreSQL. With a longer backlog there is nothing to compare. */
 const BOOKED_WITHIN_MS = 20_000;
 const POLL_MS = 200;
 
-/** A moment of a shard's outbox: its last event until then. */
+/** Marks a moment of a shard's outbox by its last event. */
 export interface OutboxMark {
   shard: string;
   outboxId: string;
@@ -27,7 +27,7 @@ export class UsageArrival {
     @Optional() private readonly host: Host = new Host(),
   ) {}
 
-  /** Nothing waits here any longer: what is waited for is not known to have arrived. */
+  /** Ends all waits; the awaited usage then counts as not arrived. */
   end(): void {
     this.stopped = true;
     for (const wake of this.pauses) wake();
@@ -37,7 +37,10 @@ export class UsageArrival {
     return this.stopped;
   }
 
-  /** Those up to which every event is in PostgreSQL, out of the outbox and its job done; waits for it. A shard that stands still holds up no other. */
+  /**
+   * Waits, and returns the marks up to which every event is in PostgreSQL: out of the outbox and with its job done. A stuck shard does not delay the
+   * others.
+   */
   async upTo<M extends OutboxMark>(marks: readonly M[]): Promise<M[]> {
     if (marks.length === 0) return [];
     const lastOf = new Map<string, string>();
@@ -55,7 +58,7 @@ export class UsageArrival {
     return areDone ? marks.filter(({ shard }) => !standing.has(shard)) : [];
   }
 
-  /** Ends early when nothing is to wait here any longer. */
+  /** Pauses; ends early after `end`. */
   pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       if (this.stopped) return resolve();

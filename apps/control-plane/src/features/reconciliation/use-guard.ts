@@ -12,10 +12,10 @@ import { RedisAhead } from '../live-state/live-facts.ts';
 import { Reconciler } from './reconciler.service.ts';
 
 const RETRY_MS = 1_000;
-/** Checked in one turn; more wait for the next. Beyond what waits here, the reconciliation of every five minutes is left. */
+/** One turn checks at most this many; the others wait for the next. The five-minute reconciliation finds what does not fit here. */
 const TURN_MAX = 200;
 const WAITING_MAX = 50_000;
-/** A Redis that returns may have lost its tail, which nodes repeat from their journals: until they have, balances are too high for an honest reason. */
+/** After an outage Redis may have lost its latest writes, which nodes repeat from their journals. Until then balances are too high without an attack. */
 const REPEATING_MS = 30_000;
 const EVERY_MS = 60_000;
 const FORGERY = { rule: 'redis_tampered', subject: 'records' } as const;
@@ -23,14 +23,15 @@ const FORGERY = { rule: 'redis_tampered', subject: 'records' } as const;
 type Used = SubscriptionRef & { id: number };
 
 /**
- * Compares just-used balances with the ledger: a balance in Redis above the ledger is lowered within seconds (alert `drift`), a live record
- * of a key or account that is not its row is rewritten (alert `redis_tampered`). An attacker who can write Redis gains seconds of use and is detected.
+ * Compares recently used balances with the ledger. A balance in Redis above the ledger is lowered within seconds (alert `drift`), and a live record
+ * of a key or account that differs from its row is rewritten (alert `redis_tampered`). An attacker who can write Redis gains seconds of use and is
+ * detected.
  */
 @Injectable()
 export class UseGuard extends BackgroundService {
   /**
-   * gatherMs: used subscriptions and keys are gathered for this long and checked together. pauseMs: between the two readings that must agree.
-   * countEveryMs: what is held is counted at most this often.
+   * Used subscriptions and keys are collected for gatherMs and checked together. pauseMs passes between the two readings that must agree. Held tokens
+   * are counted at most every countEveryMs.
    */
   pace = { gatherMs: 1_000, pauseMs: 1_000, countEveryMs: 3_000 };
   private readonly subscriptions = new Map<number, Used>();
@@ -61,7 +62,7 @@ export class UseGuard extends BackgroundService {
 
   override onApplicationBootstrap(): void {
     this.stopWatching = onRedisReturn(this.redis, (awayMs) => {
-      // The first connection of a process follows no outage that it has seen; the regular reconciliation waits as well.
+      // The first connection of a process follows no known outage; the regular reconciliation waits as well.
       if (awayMs !== undefined) this.quietUntilMs = performance.now() + REPEATING_MS;
     });
     this.loop.start();
@@ -72,7 +73,7 @@ export class UseGuard extends BackgroundService {
     return super.onApplicationShutdown();
   }
 
-  /** These finals were booked now. Returns at once. */
+  /** Notes finals that were booked now. Returns at once. */
   used(finals: readonly UsageFinal[]): void {
     for (const final of finals) {
       if (Math.max(this.uncounted.size, this.subscriptions.size, this.keys.size) >= WAITING_MAX)
@@ -88,7 +89,7 @@ export class UseGuard extends BackgroundService {
     if (finals.length > 0) this.loop.wakeWithin(this.pace.gatherMs);
   }
 
-  /** To be compared although no usage of it was booked. */
+  /** Requests a comparison although no usage was booked. */
   private doubted(subscription: Used): void {
     if (this.subscriptions.size >= WAITING_MAX) return;
     this.subscriptions.set(subscription.id, subscription);
@@ -98,7 +99,7 @@ export class UseGuard extends BackgroundService {
   protected async runOnce(): Promise<void> {
     const failures: unknown[] = [];
     const checks = [() => this.checkKeys(), () => this.checkHolds(), () => this.checkBalances()];
-    // Each although another failed: what stops one look must not hide what the others find.
+    // Every check runs even when another fails, so that a failure does not hide the findings of others.
     for (const check of checks) await check().catch((error: unknown) => void failures.push(error));
     if (failures.length > 0) throw failures[0];
     if (this.subscriptions.size + this.uncounted.size + this.keys.size > 0)
@@ -133,7 +134,7 @@ export class UseGuard extends BackgroundService {
     for (const { id } of used) this.subscriptions.delete(id);
   }
 
-  /** Holds and what is counted of them are lost together, so this does not wait for what nodes repeat. One look reads all open holds of a shard. */
+  /** Checks holds at once: holds and their counts are lost together, so this does not wait for nodes that repeat. One check reads all open holds of a shard. */
   private async checkHolds(): Promise<void> {
     if (performance.now() - this.countedAtMs < this.pace.countEveryMs) return;
     const used = [...this.uncounted.values()].slice(0, TURN_MAX);

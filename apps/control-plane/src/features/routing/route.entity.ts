@@ -14,11 +14,11 @@ export class Route extends ChangedRow {
   @Column({ type: 'text' })
   upstreamModel: string;
 
-  /** Lowest first. */
+  /** The priority; nodes try the lowest first. */
   @Column({ type: 'integer' })
   priority: number;
 
-  /** Share within its tier. */
+  /** The share of requests within a priority. */
   @Column({ type: 'integer' })
   weight: number;
 
@@ -28,7 +28,7 @@ export class Route extends ChangedRow {
   @Column({ type: 'text' })
   outputLimitField: (typeof LIMIT_FIELD_SETTINGS)[number];
 
-  /** Tokens this route takes; null = as many as the model says. */
+  /** The context window of this route in tokens; null for the model's. */
   @Column({ type: 'integer', nullable: true })
   contextWindow: number | null;
 }

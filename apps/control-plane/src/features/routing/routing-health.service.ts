@@ -7,7 +7,7 @@ import type { RoutingHealth } from './routing-health.dto.ts';
 
 const P95 = [0.95];
 
-/** Shows the health of routes: the traffic of the last day, and what nodes leave alone now. */
+/** Shows the health of routes: the traffic of the last day, and the routes that nodes avoid now. */
 @Injectable()
 export class RoutingHealthService {
   constructor(

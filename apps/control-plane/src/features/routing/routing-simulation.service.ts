@@ -24,7 +24,10 @@ const routeRow = z.object({
 });
 type RouteRow = z.output<typeof routeRow> & { upstream: RoutedUpstream };
 
-/** Returns where a request would go now: the routes of a model in the order in which nodes try them. Nodes decide by the snapshot they run and by what they see. */
+/**
+ * Shows where a request would go now: the routes of a model in the order in which nodes try them. Nodes decide by the snapshot that they run and by
+ * their own observations.
+ */
 @Injectable()
 export class RoutingSimulationService {
   constructor(
@@ -76,7 +79,7 @@ export class RoutingSimulationService {
     });
   }
 
-  /** Upstreams that at least one worker leaves alone at present, with how many do. */
+  /** Returns the upstreams that at least one worker avoids now, with the number of such workers. */
   private async resting(): Promise<Map<number, number>> {
     const { nodes } = await this.registry.look();
     const counts = new Map<number, number>();
@@ -92,7 +95,7 @@ function speechOf({ upstream }: RouteRow): Speech {
   return { protocol: upstream.protocol, endpoints: endpointsOf(upstream) };
 }
 
-/** Sorts routes by tier, lowest priority first; in a tier, routes of the caller's protocol before those that need translation. */
+/** Groups routes by priority, lowest first; within a group, routes of the caller's protocol come before those that need translation. */
 function grouped(rows: readonly RouteRow[], protocol: SimulationQuery['protocol']): RouteRow[][] {
   const rank = (row: RouteRow): number =>
     row.priority * 2 + (isNative(protocol, speechOf(row)) ? 0 : 1);

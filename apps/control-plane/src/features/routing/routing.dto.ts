@@ -5,7 +5,7 @@ import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, idFilter, listQuery } from '../../platform/http/list-query.ts';
 import { nameText } from '../../platform/http/text-field.ts';
 
-/** The category Cc in ranges, which every reader of the document understands. */
+/** Matches the category Cc as ranges, which every reader of the document understands. */
 const CONTROL = String.raw`\u0000-\u001f\u007f-\u009f`;
 const PRINTABLE = `^[^${CONTROL}]*[^\\s${CONTROL}][^${CONTROL}]*$`;
 const id = z.number().int().min(1).max(INTEGER_MAX);
@@ -16,19 +16,19 @@ export const createRouteSchema = z
   .strictObject({
     model_id: id,
     upstream_id: id.meta({ 'x-rules': [NO_EMBEDDINGS] }),
-    /** The upstream's name of the model; the model's own name when omitted. Printable, since it is written into the upstream's request. */
+    /** The upstream's name of the model; the default is the model's own name. It is printable, because it is written into the upstream's request. */
     upstream_model: nameText(256)
       .regex(new RegExp(PRINTABLE), 'must not hold control characters')
       .meta({ pattern: PRINTABLE })
       .optional(),
-    /** Lowest first. */
+    /** Nodes try the lowest priority first. */
     priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
-    /** Share within its tier. */
+    /** The share of requests within a priority. */
     weight: z.number().int().min(1).max(1_000_000).optional(),
     enabled: z.boolean().optional(),
-    /** The field that takes the default output limit; `auto` (the default): by the name of the model. */
+    /** The field for the default output limit; `auto` (the default) chooses it by the model's name. */
     output_limit_field: z.enum(LIMIT_FIELD_SETTINGS).optional(),
-    /** Tokens, where this route takes another number than its model says. */
+    /** The context window in tokens, where this route has another one than its model. */
     context_window: z.number().int().min(1).max(100_000_000).nullable().optional(),
   })
   .meta({

@@ -126,7 +126,7 @@ export class RoutingService {
     });
   }
 
-  /** A deleted model must not keep an upstream from being deleted. */
+  /** Deletes the routes of a deleted model, which would otherwise keep an upstream from being deleted. */
   async deleteOfModel(tx: EntityManager, modelId: number): Promise<void> {
     await tx.getRepository(Route).delete({ modelId });
   }
@@ -139,7 +139,7 @@ export class RoutingService {
     return row;
   }
 
-  /** Both ends must exist and speak of the same thing; neither can be deleted before `tx` ends. */
+  /** Checks that the model and the upstream exist and serve the same endpoints; locks both until `tx` ends. */
   private async checkEnds(
     tx: EntityManager,
     ends: { modelId: number; upstreamId: number },

@@ -15,7 +15,7 @@ const row = z.object({
   detail: z.string(),
 });
 
-/** Searches for the command palette. Users find what is theirs and what is for sale; administrators everything. */
+/** Searches for the command palette. Users find their own records and what is for sale; administrators find everything. */
 @Injectable()
 export class SearchService {
   constructor(

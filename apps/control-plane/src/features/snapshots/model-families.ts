@@ -14,13 +14,13 @@ const familySchema = z
   .strictObject({
     family: nameText(128),
     owned_by: nameText(128),
-    /** Names and what they may be continued by: `gpt-5` is also `gpt-5-mini` and `gpt-5.1`, not `gpt-50`. The longest that fits decides. */
+    /** Names with their possible continuations: `gpt-5` also matches `gpt-5-mini` and `gpt-5.1`, not `gpt-50`. The longest match decides. */
     names: z.array(nameText(256)).min(1).max(NAMES_MAX),
     kind: z.enum(MODEL_KINDS),
     context_window: tokens,
     max_output_tokens: tokens,
     default_output_tokens: tokens,
-    /** The field in which chat upstreams take the output limit of these models; absent: `max_tokens`. */
+    /** The field in which chat upstreams take the output limit of these models; `max_tokens` when absent. */
     output_limit_field: z.enum(OUTPUT_LIMIT_FIELDS).optional(),
     input: modalities,
     output: modalities,
@@ -32,7 +32,7 @@ const familySchema = z
   );
 export type ModelFamily = z.infer<typeof familySchema>;
 
-/** Known facts of common models, by their names. Tokens; null where it is not known. */
+/** Describes known facts of common models by name, in tokens; null where a fact is unknown. */
 export const modelFamilyTableSchema = z
   .strictObject({
     format: z.literal(1),
@@ -64,13 +64,13 @@ export const modelFamilyTableSchema = z
   });
 export type ModelFamilyTable = z.infer<typeof modelFamilyTableSchema>;
 
-/** The table that comes with this release: `apps/control-plane/data/model-families.json`. */
+/** Returns the table of this release: `apps/control-plane/data/model-families.json`. */
 export function shippedFamilies(): ModelFamilyTable {
   const file = new URL('../../../data/model-families.json', import.meta.url);
   return modelFamilyTableSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
 }
 
-/** The family of a model by its name, in any case and behind the names of providers (`anthropic/`, `us.anthropic.`); null where none fits. */
+/** Returns the family of a model by its name, in any case and after provider prefixes (`anthropic/`, `us.anthropic.`); null where none matches. */
 export function familyOf(table: ModelFamilyTable, name: string): ModelFamily | null {
   const plain = name.toLowerCase();
   let best: { family: ModelFamily; length: number } | null = null;
@@ -84,7 +84,10 @@ export function familyOf(table: ModelFamilyTable, name: string): ModelFamily | n
 const LETTER_OR_DIGIT = /[a-z0-9]/;
 const BEFORE = new Set(['/', '.', ':']);
 
-/** At the beginning, behind a provider or as what a fine-tuned model is made of (`ft:gpt-4.1:...`), and not continued by a letter or digit. */
+/**
+ * Returns whether the name has the known one at its beginning, after a provider or in a fine-tuned model (`ft:gpt-4.1:...`), and no letter or digit
+ * continues it.
+ */
 function stands(name: string, known: string): boolean {
   for (let at = name.indexOf(known); at !== -1; at = name.indexOf(known, at + 1)) {
     const before = at === 0 ? '/' : name.charAt(at - 1);

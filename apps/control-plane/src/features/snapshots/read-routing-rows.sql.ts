@@ -28,7 +28,7 @@ import {
 const id = z.number().int().positive();
 const count = z.number().int().nonnegative();
 
-/** The rows that PostgreSQL's JSON functions return; times as Unix ms. */
+/** Describes the rows that PostgreSQL's JSON functions return, with times as Unix ms. */
 const routingRows = z.strictObject({
   models: z.array(
     z.strictObject({
@@ -96,11 +96,11 @@ const routingRows = z.strictObject({
     }),
   ),
   spokenProtocols: z.array(z.string()),
-  /** Imported; null where those that are shipped hold. */
+  /** The imported table; null where the shipped one applies. */
   families: modelFamilyTableSchema.nullable(),
 });
 
-/** One statement, so that all lists are of one moment whatever the isolation level. */
+/** One statement reads all lists, so that they are of one moment at any isolation level. */
 const SELECT_ROUTING_ROWS = `
 SELECT
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
@@ -136,7 +136,7 @@ function familyFactsOf(
 
 const routedRow = z.object({ upstream_model: z.string(), kind: z.enum(MODEL_KINDS) });
 
-/** The models that routes send to an upstream, the preferred route first. */
+/** Returns the models that routes send to an upstream, the preferred route first. */
 export async function routedModels(
   tx: Pick<EntityManager, 'query'>,
   upstreamId: number,
@@ -152,7 +152,7 @@ const modelReading = z.object({
   id: z.number(),
   name: z.string(),
   context_window: z.number().nullable(),
-  /** The weight of the dearest class of input in any tier, in millionths; null before a price is in force. */
+  /** The weight of the dearest input class in any tier, in millionths; null before a price is in force. */
   dearest_weight: z.coerce.number().nullable(),
   upstream_ids: z.array(z.number()),
 });
@@ -163,7 +163,7 @@ const PROMPT_WEIGHTS = USAGE_ROWS.filter((row) => isChargedToken(row) && row.sid
 );
 const TIER_WEIGHTS = PROMPT_WEIGHTS.map((name) => `(tier -> 'weights' ->> '${name}')::bigint`);
 
-/** Returns what these models may be made to read, at which weight, and the upstreams that they are routed to; by id. */
+/** Returns for each model, by id, the input that it may be made to read, its weight, and the upstreams of its routes. */
 export async function modelReadings(
   tx: Pick<EntityManager, 'query'>,
   ids: readonly number[],
@@ -181,7 +181,7 @@ export async function modelReadings(
   return new Map(found.map((model) => [model.id, model]));
 }
 
-/** PostgreSQL's side of the snapshot: the only place that reads these tables together. */
+/** Reads PostgreSQL's part of the snapshot. No other code reads these tables together. */
 export async function readRoutingRows(tx: EntityManager): Promise<RoutingRows> {
   const [row]: unknown[] = await tx.query(SELECT_ROUTING_ROWS);
   const { families, routes, ...rows } = routingRows.parse(row);

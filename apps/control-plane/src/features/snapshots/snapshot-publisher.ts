@@ -24,25 +24,25 @@ import {
 } from './snapshot-repository.sql.ts';
 import { Snapshot } from './snapshot.entity.ts';
 
-/** Changes that come together are published together. */
+/** Changes within this time are published together. */
 const DEBOUNCE_MS = 200;
-/** Finds what a killed process left unpublished, and a Redis that lost or never got the newest version. */
+/** The sweep finds changes that a killed process left unpublished, and a Redis that lost or never got the newest version. */
 const SWEEP_MS = 1_000;
 const RETRY_MS = 200;
-/** The document itself is read and verified at most this often: it may be megabytes. */
+/** The document itself is read and verified at most this often, because it may be megabytes. */
 const DOCUMENT_CHECK_MS = 5_000;
 const FORGERY = { rule: 'redis_tampered', subject: 'snapshot' } as const;
 const FAILURE = { rule: 'publication_failed', subject: 'fleet' } as const;
 
 /**
- * Publishes configuration changes to the fleet: PostgreSQL first, then Redis, then the channel. Any replica may do it at any time;
- * the lock on fleet_settings orders them, and an unchanged checksum publishes nothing.
+ * Publishes configuration changes to the fleet: PostgreSQL first, then Redis, then the channel. Any replica may do it at any time; the lock on
+ * fleet_settings orders them, and an unchanged checksum publishes nothing.
  */
 @Injectable()
 export class SnapshotPublisher extends BackgroundService {
-  /** The newest that a node has proven to run. */
+  /** The newest version that a node has proven to run. */
   private reported: FleetStanding | null = null;
-  /** The protocols that this process has last written down as spoken. */
+  /** The protocols that this process last stored as spoken. */
   private spoken: string | null = null;
   private documentCheckedAtMs = Number.NEGATIVE_INFINITY;
 
@@ -79,12 +79,12 @@ export class SnapshotPublisher extends BackgroundService {
     this.loop.wakeWithin(DEBOUNCE_MS);
   }
 
-  /** A node has proven, by its report, that it runs this. */
+  /** Notes a version that a node has proven to run. */
   noteRun(standing: FleetStanding): void {
     if (this.reported === null || isOlder(this.reported, standing)) this.reported = standing;
   }
 
-  /** The nodes have reported, by now, that all of them speak these protocols. */
+  /** Notes the protocols that all nodes speak by their reports. */
   async noteSpoken(protocols: readonly string[]): Promise<void> {
     if (this.spoken === protocols.join()) return;
     await this.transactions.run(async (tx) => this.repository.noteSpoken(tx, protocols));
@@ -92,7 +92,7 @@ export class SnapshotPublisher extends BackgroundService {
     this.schedule();
   }
 
-  /** Publishes what is not published yet, and answers what the fleet should run: in Redis when this returns. */
+  /** Publishes pending changes and returns the version that the fleet should run. Redis has that version when this returns. */
   async publish(): Promise<PublishedHead> {
     const before = await this.repository.settings(this.dataSource.manager, { isLocked: false });
     const standing = newest(await this.standingInRedis(before), this.reported);
@@ -107,7 +107,7 @@ export class SnapshotPublisher extends BackgroundService {
     return head;
   }
 
-  /** Puts a stored version into Redis unless it, or a newer one of another replica, is there. What is not ours is written over. */
+  /** Writes a stored version to Redis unless Redis has it or a newer one of another replica. It overwrites versions of other origin. */
   async deliver(head: SnapshotHead): Promise<void> {
     const settings = await this.repository.settings(this.dataSource.manager, { isLocked: false });
     const standing = await this.standingInRedis(settings);

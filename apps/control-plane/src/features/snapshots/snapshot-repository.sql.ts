@@ -14,7 +14,7 @@ import { repeatedLook } from '../../platform/database/repeated-looks.ts';
 import { beforeCommit } from '../../platform/database/transactions.ts';
 import { readRoutingRows } from './read-routing-rows.sql.ts';
 
-/** Older versions are forgotten: a document is a few kilobytes to megabytes, and a rollback of a thousand changes is not expected. */
+/** Older versions are deleted: a document has kilobytes to megabytes, and a rollback of a thousand changes is not expected. */
 const VERSIONS_KEPT = 1000;
 
 const version = z.string().transform(toSafeInteger);
@@ -35,12 +35,12 @@ const SETTINGS_AND_LATEST = prepared(
 );
 const headRow = z.object({ version, checksum: z.string() });
 
-/** A published version without its document. */
+/** Describes a published version without its document. */
 export interface SnapshotHead {
   version: number;
   checksum: string;
 }
-/** The version that the fleet should run; `pinnedVersion` is null unless changes wait until it is unpinned. */
+/** Describes the version that the fleet should run; `pinnedVersion` is set while changes wait until it is unpinned. */
 export interface PublishedHead extends SnapshotHead {
   pinnedVersion: number | null;
 }
@@ -49,7 +49,7 @@ export interface FleetSettings {
   changeSeq: number;
   publishedSeq: number;
   installation: string;
-  /** The number of times that the versions began again, as after a restore. */
+  /** Counts how often the versions began again, as after a restore. */
   lineage: number;
 }
 
@@ -63,23 +63,23 @@ function settingsOf(row: z.output<typeof settingsRow>): FleetSettings {
   };
 }
 
-/** The version that the fleet runs, as far as it is proven: by a seal of this installation, or by a node's report. */
+/** Describes the version that the fleet runs, as far as a seal of this installation or a node's report proves it. */
 export interface FleetStanding {
   lineage: number;
   version: number;
 }
 
-/** The snapshots as PostgreSQL keeps them. All methods but the look run inside the caller's transaction. */
+/** Stores snapshots in PostgreSQL. All methods except the repeated read run inside the caller's transaction. */
 @Injectable()
 export class SnapshotRepository {
-  /** Notes, as the last step of `tx`, that something of the routing document changed. */
+  /** Notes, as the last step of `tx`, that the routing document changed. */
   noteChange(tx: EntityManager): void {
     beforeCommit(tx, async () => {
       await tx.query('UPDATE fleet_settings SET change_seq = change_seq + 1');
     });
   }
 
-  /** Notes which protocols every node speaks: more upstreams, or fewer, can be published. */
+  /** Notes the protocols that every node speaks, which decide which upstreams can be published. */
   async noteSpoken(tx: EntityManager, protocols: readonly string[]): Promise<void> {
     await tx.query(
       'UPDATE fleet_settings SET spoken_protocols = $1, change_seq = change_seq + 1 WHERE spoken_protocols <> $1',
@@ -101,7 +101,7 @@ export class SnapshotRepository {
     return row === undefined ? null : headRow.parse(row);
   }
 
-  /** Both in one statement, for a look each second by each replica: see `repeatedLook`. */
+  /** Reads both in one statement, for a check each second by each replica: see `repeatedLook`. */
   async settingsAndLatest(
     dataSource: DataSource,
   ): Promise<{ settings: FleetSettings; latest: SnapshotHead | null }> {
@@ -178,7 +178,7 @@ export class SnapshotRepository {
     return head;
   }
 
-  /** The next publication compiles again. */
+  /** Removes the pin; the next publication compiles again. */
   async unpin(tx: EntityManager): Promise<void> {
     await tx.query('UPDATE fleet_settings SET pinned_version = NULL, change_seq = change_seq + 1');
   }

@@ -36,7 +36,7 @@ export class SnapshotsService {
     private readonly activity: ActivityService,
   ) {}
 
-  /** For every change of models, prices, upstreams and routes: it will be published, even if this process dies right after the commit. */
+  /** Notes a change of models, prices, upstreams or routes: it will be published even if this process dies directly after the commit. */
   changed(tx: EntityManager): void {
     this.repository.noteChange(tx);
     afterCommit(tx, async () => this.publisher.schedule());
@@ -44,7 +44,7 @@ export class SnapshotsService {
 
   async list(query: SnapshotList): Promise<Page<SnapshotResponse>> {
     const settings = await this.repository.settings(this.snapshots.manager, { isLocked: false });
-    // Without the documents, which may be megabytes each.
+    // The documents are omitted, because each may have megabytes.
     const builder = this.snapshots
       .createQueryBuilder('snapshot')
       .select([
@@ -82,7 +82,7 @@ export class SnapshotsService {
     };
   }
 
-  /** Models, routes and upstreams as they were, under a new version; later changes wait until `unpin`. Keys, accounts and balances are not touched. */
+  /** Restores models, routes and upstreams of an old version under a new one; later changes wait until `unpin`. Keys, accounts and balances do not change. */
   async rollback(caller: Caller, version: number) {
     const head = await this.transactions.run(async (tx) => {
       const row = await this.find(tx, version);

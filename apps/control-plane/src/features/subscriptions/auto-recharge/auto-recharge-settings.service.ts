@@ -11,7 +11,7 @@ import { SubscriptionRow } from '../subscription.entity.ts';
 import { toSubscriptionResponse } from '../subscription-response.ts';
 import type { AutoRechargeResponse, SetAutoRecharge } from '../subscriptions.dto.ts';
 
-/** Sets when a subscription buys tokens by itself, and how many. */
+/** Sets when a subscription buys tokens automatically, and how many. */
 @Injectable()
 export class AutoRechargeSettings {
   constructor(
@@ -27,7 +27,7 @@ export class AutoRechargeSettings {
     const userId = await this.scope.resolve(caller, body.user_id);
     return this.transactions.run(async (tx) => {
       const before = await findActive(tx, { userId, modelId: body.model_id }, 'pessimistic_write');
-      // A new setting is a new chance: a wallet that was too small before is checked again at once.
+      // A new setting resets the refusals: a wallet that was too small before is checked again at once.
       const columns = {
         autoRechargeThreshold: body.threshold,
         autoRechargeAmount: body.amount,

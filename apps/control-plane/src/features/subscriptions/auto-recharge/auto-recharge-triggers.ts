@@ -5,7 +5,7 @@ import { CreditsApplied } from '../../live-state/live-facts.ts';
 import { WalletCredited } from '../../wallet/ledger.service.ts';
 import { AutoRechargeService } from './auto-recharge.service.ts';
 
-/** Makes auto-recharge look at subscriptions at once: tokens that reached Redis, money that came into a wallet, and a budget of purchases that allows more. */
+/** Makes auto-recharge check subscriptions at once: after tokens reached Redis, money came into a wallet, or a budget of purchases allows more. */
 @Injectable()
 export class AutoRechargeTriggers {
   constructor(recharge: AutoRechargeService, events: DomainEvents) {

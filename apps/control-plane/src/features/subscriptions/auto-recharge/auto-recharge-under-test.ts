@@ -44,7 +44,7 @@ export async function subscribed(
 
 type Subscribed = Awaited<ReturnType<typeof subscribed>>;
 
-/** Uses tokens as a node does: admit, then settle. */
+/** Uses tokens as a node does: it admits, then settles. */
 export async function use(one: Subscribed, tokens: number): Promise<void> {
   const rid = await hold(one, tokens);
   const { account, model, id } = one;
@@ -79,7 +79,7 @@ export async function hold({ account, model }: Subscribed, tokens: number): Prom
   return rid;
 }
 
-/** Called by the spec that imports the parts: a second replica sees what the shared control plane sees. */
+/** The spec that imports the parts calls this: a second replica sees what the shared control plane sees. */
 export function shareAutoRecharge(): void {
   beforeAll(async () => {
     const shared = await sharedControlPlane();

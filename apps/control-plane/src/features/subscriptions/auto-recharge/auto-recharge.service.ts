@@ -14,13 +14,13 @@ import { LiveStateService } from '../../live-state/live-state.service.ts';
 import { PurchasesService } from '../purchases.service.ts';
 import { TokenLedger } from '../token-ledger.service.ts';
 
-/** Finds needs whose trigger was lost: a process that died between settle and purchase, a wallet that has been filled since. */
+/** The sweep finds needs whose trigger was lost: a process died between settling and buying, or a wallet has been filled since. */
 const SWEEP_EVERY_MS = 10_000;
 const SWEEP_ROWS = 1_000;
-/** A refused purchase is tried again after 30 s, 1, 2, 4 ... minutes; one that only lacked money also at the next look when the wallet could pay. */
+/** A refused purchase is tried again after 30 s, then after 1, 2, 4 and more minutes. One that lacked only money is also tried when the wallet can pay. */
 const BACKOFF_FIRST = '30 seconds';
 const BACKOFF_DOUBLINGS_MAX = 7;
-/** A need of more purchases than this is bought at once: a tiny amount under a huge threshold must not cause endless purchases. */
+/** A need of more purchases than this is bought at once, so that a tiny amount with a huge threshold does not cause endless purchases. */
 const SINGLE_PURCHASES_MAX = 10;
 
 const integer = z.union([z.string(), z.number()]).transform(toSafeInteger);
@@ -47,7 +47,10 @@ const candidateRow = z
   }));
 type Candidate = z.output<typeof candidateRow>;
 
-/** Subscriptions that may be recharged now: switched on, usable, and not backing off unless for lack of money that the wallet has by now. */
+/**
+ * Selects subscriptions that may be recharged now: auto-recharge is on, they are usable, and they are not backing off unless for lack of money that
+ * the wallet has by now.
+ */
 const CANDIDATES = `
   SELECT s.id, s.user_id, s.model_id, m.name AS model, s.auto_recharge_threshold, s.auto_recharge_amount,
     least(9007199254740991, coalesce(floor(coalesce(w.balance, 0) * 1000000::numeric / nullif(s.auto_recharge_amount::numeric * p.price_per_million, 0)), 9007199254740991))::bigint AS affordable,
@@ -63,13 +66,12 @@ const CANDIDATES = `
 const CANDIDATES_BY_ID = prepared(`${CANDIDATES} AND s.id = ANY($1::int[])`);
 
 /**
- * Level-triggered: while a subscription's live `balance - held` is at or below its threshold and every credit sold has reached Redis, it buys.
- * A purchase raises the credit sequence under the row lock, so the next one needs Redis to have applied this one first:
- * however many workers look at the same need, one buys.
+ * Buys while a subscription's live `balance - held` is at or below its threshold and every sold credit has reached Redis. A purchase raises the
+ * credit sequence under the row lock, so the next one needs Redis to have applied this one: one worker buys, however many see the same need.
  */
 @Injectable()
 export class AutoRechargeService extends BackgroundService {
-  /** Subscription -> what a request of it needs at least, 0 when none is known to wait. */
+  /** Maps a subscription to the smallest amount that a request of it needs, 0 when no request is known to wait. */
   private readonly waiting = new Map<number, number>();
   private running: Promise<void> | undefined;
   private isStopping = false;
@@ -109,7 +111,7 @@ export class AutoRechargeService extends BackgroundService {
       this.running ??= this.work().finally(() => (this.running = undefined));
   }
 
-  /** The same for subscriptions of which a request waits for tokens at a node or was refused there, known by account and model. */
+  /** Evaluates subscriptions, given by account and model, of which a request waits for tokens at a node or was refused there. */
   async considerRefused(refused: readonly FundsHint[]): Promise<void> {
     if (refused.length === 0) return;
     const rows: { id: number; needed: string }[] = await this.dataSource.query(
@@ -124,7 +126,7 @@ export class AutoRechargeService extends BackgroundService {
     for (const { id, needed } of rows) this.consider([id], Number(needed));
   }
 
-  /** Money has come into a wallet, or a budget of purchases allows more: what was held back for that may be bought again, and nodes wait for it again. */
+  /** Clears refusals after money came into a wallet or a budget of purchases allows more, so that purchases run and nodes wait for them again. */
   async rearm(userId: number, refusal: 'insufficient_funds' | 'limit_reached'): Promise<void> {
     const ids = await this.transactions.run(async (tx) => {
       const rows: { id: number }[] = await tx.query(
@@ -146,12 +148,12 @@ export class AutoRechargeService extends BackgroundService {
     await this.liveState.subscriptionChanged(tx, subscriptionId);
   }
 
-  /** Resolves when nothing is left to look at. */
+  /** Resolves when nothing is left to evaluate. */
   async idle(): Promise<void> {
     while (this.running) await this.running;
   }
 
-  /** Considers what the ledger shows to be at or below its threshold. */
+  /** Evaluates subscriptions that are at or below their threshold by the ledger. */
   async sweep(): Promise<void> {
     const rows: { id: number }[] = await this.dataSource.query(
       `${CANDIDATES} AND s.balance - s.overdraft <= s.auto_recharge_threshold ORDER BY s.id LIMIT ${SWEEP_ROWS}`,
@@ -167,7 +169,7 @@ export class AutoRechargeService extends BackgroundService {
     }
   }
 
-  /** One that fails costs the others nothing. Its need is still there; the sweep finds it again. */
+  /** A failure of one does not affect the others. Its need remains, and the sweep finds it again. */
   private async considerAll(needs: ReadonlyMap<number, number>): Promise<void> {
     const failures: unknown[] = [];
     try {
@@ -201,7 +203,7 @@ export class AutoRechargeService extends BackgroundService {
     }
   }
 
-  /** Buys all that is needed, or one amount where a budget of purchases does not cover that. */
+  /** Buys all that is needed, or one amount where a budget of purchases does not cover it. */
   private async buyWithin(candidate: Candidate, live: LiveBalance): Promise<void> {
     const tokens = tokensToBuy(candidate, live);
     const buy = (some: number): Promise<void> =>
@@ -221,7 +223,7 @@ export class AutoRechargeService extends BackgroundService {
   ): Promise<void> {
     await this.purchases.lockPrices(tx, candidate.modelId);
     const subscription = await this.tokens.lockOne(tx, candidate.id);
-    // A credit on its way to Redis may already cover the need; its arrival asks again.
+    // A credit on its way to Redis may already cover the need; its arrival triggers another evaluation.
     if (subscription.status !== 'active' || subscription.creditSeq !== live.creditSeq) return;
     const cost = await this.purchases.buy(tx, subscription, {
       ...{ tokens, kind: 'auto_recharge', actorUserId: null },
@@ -253,7 +255,7 @@ export class AutoRechargeService extends BackgroundService {
          WHERE id = $1`,
         [candidate.id, refusal.code],
       );
-      // Nodes stop waiting for it.
+      // Nodes stop waiting for the purchase.
       await this.liveState.subscriptionChanged(tx, candidate.id);
       const message = `Subscription ${candidate.id} of user ${candidate.userId} could not be recharged: ${reason}`;
       await this.alerts.raise(tx, {
@@ -273,8 +275,8 @@ export class AutoRechargeService extends BackgroundService {
 }
 
 /**
- * Due is a purchase while `balance - held` is at or below the threshold; and one where the balance itself is below what a request needs at the
- * least, which would be refused without end. What holds take of a larger balance causes none (docs/decisions/0012).
+ * Returns whether a purchase is due: `balance - held` is at or below the threshold, or the balance itself is below the least that a request needs,
+ * which would be refused again and again. Holds on a larger balance cause no purchase (docs/decisions/0012).
  */
 function isDue(
   { threshold, amount }: Candidate,
@@ -285,7 +287,7 @@ function isDue(
   return balance < neededTokens && neededTokens <= balance - held + amount;
 }
 
-/** One `amount`; where many would be needed, as many as bring the subscription above its threshold or as the wallet pays for. */
+/** Returns one `amount`; where many would be needed, the tokens that bring the subscription above its threshold or that the wallet pays for. */
 function tokensToBuy(
   { threshold, amount, affordable }: Candidate,
   { balance, held }: LiveBalance,
