@@ -17,7 +17,7 @@ export async function findActive(
   return row;
 }
 
-/** 404 of a call that names the model of a subscription which does not exist. */
+/** Returns the 404 of a call that names the model of a missing subscription. */
 export function notSubscribed(): Refusal {
   const message = 'The account is not subscribed to this model';
   return new Refusal('not_subscribed', { errors: [refusedField('model_id', message)] });

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 
-/** A tenth or less of the last purchase is left and nothing buys by itself; a failing auto-recharge has an alert of its own. */
+/** Selects subscriptions with a tenth or less of the last purchase left and without auto-recharge. A failing auto-recharge has its own alert. */
 export const LOW_BALANCES = `
   SELECT 'subscription:' || subscription.id AS subject, subscription.user_id, subscription.model_id, subscription.balance::text, lot.tokens::text AS bought
   FROM subscriptions subscription
@@ -20,7 +20,7 @@ const REPAID = `
   SELECT subject FROM unnest($1::text[]) AS open(subject)
   WHERE NOT EXISTS (SELECT FROM subscriptions WHERE 'subscription:' || id = subject AND overdraft > 0)`;
 
-/** Returns those of these subjects of which nothing is overdrawn any more: by the correction it waited for, or by a purchase. */
+/** Returns those of these subjects that are no longer overdrawn, after a correction or a purchase. */
 export async function repaidOf(tx: EntityManager, subjects: readonly string[]): Promise<string[]> {
   const rows: unknown[] = await tx.query(REPAID, [subjects]);
   return rows.map((row) => subjectRow.parse(row).subject);

@@ -5,7 +5,7 @@ import { ModelsService } from '../models/models.service.ts';
 
 const row = z.object({ reference: z.string(), model_id: z.number() });
 
-/** Finds the model that a purchase or a refund in the wallet's ledger was for: its references are made here. */
+/** Finds the model of a purchase or a refund in the wallet's ledger. This feature makes the references of both. */
 @Injectable()
 export class ModelsOfMovements {
   constructor(

@@ -44,7 +44,10 @@ export class MySubscriptions {
     };
   }
 
-  /** Returns the balance of an open subscription: live, or by the ledger while Redis does not answer. Undefined when there is none. */
+  /**
+   * Returns the balance of an open subscription: the live one, or the ledger's while Redis does not answer. Returns undefined when there is no
+   * subscription.
+   */
   async tokensOf(userId: number, modelId: number): Promise<number | undefined> {
     const row = await this.subscriptions.findOneBy({ userId, modelId, status: In(['active']) });
     if (!row) return undefined;
@@ -53,7 +56,7 @@ export class MySubscriptions {
   }
 }
 
-/** Live tokens from Redis; while it does not answer, the ledger's own balance with the moment it was last written. */
+/** Takes live tokens from Redis; while Redis does not answer, the ledger's balance with the time of its last write. */
 function toMyModelResponse(
   row: SubscriptionRow,
   model: { name: string; isOnShelf: boolean } | undefined,

@@ -18,7 +18,7 @@ export interface Purchase {
 
 const REPAID = 'Used before the refund, booked after it';
 
-/** Buying tokens from the wallet: debit, lot, entry, numbered credit and the promise to tell Redis, in one transaction. */
+/** Buys tokens from the wallet. One transaction has the debit, the lot, the entry, the numbered credit and the promise to write to Redis. */
 @Injectable()
 export class PurchasesService {
   constructor(
@@ -29,7 +29,7 @@ export class PurchasesService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** The currency of every cost that this service answers. */
+  /** The currency of every cost that this service returns. */
   get currency(): string {
     return this.config.CURRENCY;
   }
@@ -39,7 +39,10 @@ export class PurchasesService {
     return this.prices.lockPrices(tx, modelId);
   }
 
-  /** Throws token_limit, insufficient_funds or free_tokens_limit, and then nothing has changed. `subscription` and the prices of its model are locked. Answers the cost in micro-units. */
+  /**
+   * Buys tokens and returns their cost in micro-units. `subscription` and the prices of its model are locked. Throws token_limit, insufficient_funds
+   * or free_tokens_limit; then nothing has changed.
+   */
   async buy(
     tx: EntityManager,
     subscription: LockedSubscription,
@@ -72,8 +75,8 @@ export class PurchasesService {
   }
 
   /**
-   * Buys what a closed subscription is overdrawn by, at most as much as was refunded of it. False when that is nothing, or more than the wallet pays for.
-   * Tokens that were given away for nothing are not asked back.
+   * Buys the tokens by which a closed subscription is overdrawn, at most the amount that was refunded of it. Returns false when there is nothing to
+   * buy or the wallet cannot pay it. Free tokens are not claimed back.
    */
   async repay(
     tx: EntityManager,
@@ -92,10 +95,10 @@ export class PurchasesService {
     return true;
   }
 
-  /** Bounds what each account gets by mistake, when a price was forgotten or zeroed for a moment. */
+  /** Bounds the free tokens that an account gets when a price was forgotten or set to zero by mistake. */
   private async refuseBeyondFree(tx: EntityManager, userId: number, tokens: number): Promise<void> {
     const most = this.config.FREE_TOKENS_PER_ACCOUNT;
-    // The wallet's row is the account's lock: two purchases at once count each other.
+    // The wallet's row locks the account, so that two simultaneous purchases count each other.
     await this.ledger.walletForUpdate(tx, userId);
     const held = await this.tokens.unspentFreeTokens(tx, userId);
     if (held + tokens > most)

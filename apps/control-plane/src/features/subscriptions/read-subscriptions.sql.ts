@@ -8,7 +8,7 @@ const tokensRow = z
   .object({ count: integer, tokens: integer })
   .transform(({ count, tokens }) => ({ active: count, tokens }));
 
-/** Active subscriptions, and the tokens on all of them. */
+/** Returns the number of active subscriptions and their tokens. */
 export async function activeTokens(
   dataSource: Pick<DataSource, 'query'>,
 ): Promise<z.output<typeof tokensRow>> {
@@ -28,7 +28,7 @@ const begunRow = z
   .object({ id: z.string(), subscription_id: z.number() })
   .transform((row) => ({ id: row.id, subscriptionId: row.subscription_id }));
 
-/** Those of the asked withdrawals that their subscription has begun: its last one, or one that its token ledger has. */
+/** Returns those of the withdrawals that their subscription has begun: its last one, or one in its token ledger. */
 export async function readBegunWithdrawals(
   dataSource: Pick<DataSource, 'query'>,
   asked: readonly WithdrawalRef[],
@@ -54,7 +54,7 @@ const ownerRow = z
     { userId: row.user_id, modelId: row.model_id },
   ]);
 
-/** Account and model of each subscription that exists. They never change. */
+/** Returns the account and model of each existing subscription. They never change. */
 export async function readSubscriptionOwners(
   dataSource: Pick<DataSource, 'query'>,
   ids: readonly number[],
@@ -66,7 +66,7 @@ export async function readSubscriptionOwners(
   return rows.map((row) => ownerRow.parse(row));
 }
 
-/** The subscriptions of these accounts for these models, where there is one. */
+/** Returns the subscriptions of these accounts for these models, where they exist. */
 export async function readOwnSubscriptions(
   dataSource: Pick<DataSource, 'query'>,
   owners: readonly SubscriptionOwner[],
@@ -80,7 +80,10 @@ export async function readOwnSubscriptions(
 
 const PAGE = 500;
 
-/** The ledger owes tokens to an account that has closed the subscription, or the account lately used more there than was left. By an index of its own. */
+/**
+ * Selects closed subscriptions in which the ledger has tokens left, or of which the account recently used more than was left. An index serves this
+ * condition.
+ */
 const UNSETTLED = `
   SELECT id, user_id, model_id FROM subscriptions
   WHERE status = 'closed' AND balance <> overdraft AND (balance > greatest(overdraft, 0) OR overdraft > 0 AND updated_at > now() - interval '1 day')
@@ -102,12 +105,12 @@ const positionRow = z
 type Ref = z.output<typeof refRow>;
 type Source = Pick<DataSource, 'query'>;
 
-/** Closed subscriptions in which tokens are left, or were overdrawn within a day. */
+/** Returns closed subscriptions that have tokens left, or were overdrawn within a day. */
 export function unsettledPages(source: Source): AsyncGenerator<Ref[]> {
   return pages((afterId) => source.query(UNSETTLED, [afterId]));
 }
 
-/** All subscriptions but those that close: their tokens are on their way out. */
+/** Returns all subscriptions except closing ones, whose tokens are being withdrawn. */
 export function openPages(source: Source): AsyncGenerator<Ref[]> {
   return pages((afterId) =>
     source.query(
@@ -117,7 +120,7 @@ export function openPages(source: Source): AsyncGenerator<Ref[]> {
   );
 }
 
-/** Returns the ledger's balance and the row of each subscription, without those that close. */
+/** Returns the ledger's balance and the row of each subscription that is not closing. */
 export async function positionsOf(
   source: Source,
   ids: readonly number[],

@@ -7,16 +7,16 @@ import { SubscriptionRow } from './subscription.entity.ts';
 import { refundOf, refundOfModel, type RefundOfAll } from './token-lots.sql.ts';
 
 export interface RefundPreview {
-  /** The tokens that unsubscribing takes out now. */
+  /** The tokens that unsubscribing withdraws now. */
   tokens: number;
-  /** Set aside for running requests; what they leave of it is refunded when they end. */
+  /** The tokens that running requests hold. The unused part is refunded when they end. */
   held: number;
   refundMicros: bigint;
-  /** False while Redis does not answer: the tokens are the ledger's own, without what was used since. */
+  /** False while Redis does not answer: the tokens are then the ledger's, without later use. */
   isLive: boolean;
 }
 
-/** Computes what unsubscribing would refund at this moment, by the same arithmetic. */
+/** Computes the refund of unsubscribing now, by the same arithmetic. */
 @Injectable()
 export class RefundPreviewService {
   constructor(

@@ -15,7 +15,7 @@ import {
 } from './subscription-history.dto.ts';
 import { SubscriptionHistoryService } from './subscription-history.service.ts';
 
-/** Shows what happened to the tokens of one subscription, also after it is closed. */
+/** Shows the token history of one subscription, also after it is closed. */
 @ApiTags('models')
 @Controller('subscriptions')
 export class SubscriptionHistoryController {

@@ -15,7 +15,7 @@ const PURCHASE_KINDS = ['subscribe', 'renew', 'auto_recharge', 'grant'] as const
 export const tokenLotsQuery = cursorQuery({});
 export type TokenLotsQuery = z.output<typeof tokenLotsQuery>;
 
-/** `from` is included, `to` is not. `format=csv` answers all matching entries as a file. */
+/** `from` is inclusive, `to` is exclusive. `format=csv` returns all matching entries as a file. */
 export const tokenEntriesQuery = cursorQuery({
   kind: z.enum(ENTRY_KINDS).optional(),
   from: momentField.optional(),

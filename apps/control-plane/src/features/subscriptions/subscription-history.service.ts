@@ -20,7 +20,7 @@ import { entriesOf, lotsOf } from './token-history.sql.ts';
 const EXPORT_BATCH = 1_000;
 const CSV_COLUMNS = ['id', 'created_at', 'kind', 'tokens', 'balance_after', 'reference'] as const;
 
-/** Lists are read from the last row seen downwards. */
+/** Lists continue downwards from the last row of the previous page. */
 const cursorKey = z.int().positive();
 
 @Injectable()
@@ -31,7 +31,7 @@ export class SubscriptionHistoryService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Newest first. Throws not_found for a subscription of another account. */
+  /** Lists lots, newest first. Throws not_found for a subscription of another account. */
   async readLots(
     caller: Caller,
     id: number,

@@ -8,10 +8,13 @@ const bookedRow = z.object({
   tokens: z.coerce.number(),
 });
 
-/** The names under which entries of both ledgers are booked. */
+/** Entries of both ledgers are booked under these references. */
 export const withdrawalReference = (id: string): string => `withdrawal:${id}:0`;
 
-/** Creates the subscription or opens a closed one again under the next generation, and returns its id; null when it is not closed. Parallel calls queue on the row; one wins. */
+/**
+ * Creates the subscription, or opens a closed one under the next generation. Returns its id; null when it is not closed. Parallel calls wait for the
+ * row, and one of them succeeds.
+ */
 export async function openSubscription(
   tx: EntityManager,
   userId: number,
@@ -51,7 +54,7 @@ export async function markClosing(
   );
 }
 
-/** Returns what the withdrawal came to in tokens, and `closing` until it is booked, whatever the subscription has become since. */
+/** Returns the tokens of the booked withdrawal, and `closing` until it is booked, whatever the subscription's later state. */
 export async function bookedWithdrawal(
   dataSource: Pick<DataSource, 'query'>,
   { id, subscriptionId }: WithdrawalRef,

@@ -4,7 +4,7 @@ import { ChangedRow } from '../../platform/database/row-columns.ts';
 
 export type SubscriptionStatus = 'active' | 'closing' | 'closed';
 
-/** One permanent row per (user, model). Tokens are charged tokens. */
+/** Has one permanent row per (user, model). Tokens are charged tokens. */
 @Entity('subscriptions')
 export class SubscriptionRow extends ChangedRow {
   @Column({ type: 'integer' })

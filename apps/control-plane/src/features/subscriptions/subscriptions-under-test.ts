@@ -12,7 +12,7 @@ export const post = <Path extends string>(
   headers: Record<string, string> = {},
 ) => plane.call('POST', path, { token, body, headers });
 
-/** Calls as `post` does, by a client that repeats a 503 after its Retry-After: a hundred requests at once may wait longer for a connection than a busy machine lets them. */
+/** Calls `post` and repeats a 503 after its Retry-After: on a busy machine a hundred simultaneous requests may wait too long for a connection. */
 export async function patientPost<Path extends string>(
   ...call: Parameters<typeof post<Path>>
 ): ReturnType<typeof post<Path>> {
@@ -23,7 +23,7 @@ export async function patientPost<Path extends string>(
   }
 }
 
-/** Counts the answers of each status, with the code of a refusal. */
+/** Counts the answers by status and refusal code. */
 export function tally(
   answers: readonly { status: number; body: { code?: string } }[],
 ): Record<string, number> {

@@ -9,7 +9,7 @@ import {
 } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, idFilter, listQuery } from '../../platform/http/list-query.ts';
 
-/** A purchase, threshold or amount; far below 2^53, so that sums of many stay exact. */
+/** Bounds a purchase, threshold or amount far below 2^53, so that sums stay exact. */
 const TOKENS_MAX = 1_000_000_000_000;
 
 const id = z.number().int().positive().max(INTEGER_MAX);
@@ -21,7 +21,7 @@ export const subscribeSchema = z
     tokens,
     auto_recharge_threshold: tokens.nullable().optional(),
     auto_recharge_amount: tokens.nullable().optional(),
-    /** Administrators: the account to act for. */
+    /** Administrators name the account to act for. */
     user_id: id.optional(),
   })
   .refine((body) => isBothOrNeither(body.auto_recharge_threshold, body.auto_recharge_amount), {
@@ -49,7 +49,7 @@ export type Unsubscribe = z.infer<typeof unsubscribeSchema>;
 export const drainQuery = z.strictObject({ drain: booleanFilter.optional() });
 export type DrainQuery = z.infer<typeof drainQuery>;
 
-/** `amount` 0, or both null: off. */
+/** An `amount` of 0, or null for both fields, turns auto-recharge off. */
 export const autoRechargeSchema = z
   .strictObject({
     model_id: id,

@@ -35,7 +35,7 @@ import { WithdrawalsService } from './withdrawals.service.ts';
     ActivityModule,
     AlertsModule,
   ],
-  // The order counts: `models/my` must be known before `models/:id` could take it.
+  // The order matters: `models/my` must be registered before `models/:id`, which would match it.
   controllers: [
     SubscriptionsController,
     ModelsController,

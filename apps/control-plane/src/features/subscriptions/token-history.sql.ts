@@ -34,7 +34,7 @@ const entryRow = z.object({
   created_at: moment,
 });
 
-/** Rows below `before`, null for the newest, which come first. */
+/** Selects rows below `before`; null starts with the newest rows. */
 interface Stretch {
   before: number | null;
   limit: number;

@@ -7,7 +7,7 @@ import { prepared } from '../../platform/database/prepared.ts';
 import { send } from '../../platform/database/transactions.ts';
 
 export type CreditKind = 'subscribe' | 'renew' | 'auto_recharge' | 'grant';
-/** Moves Redis alone, PostgreSQL being right already: usage Redis has not seen, and the repair of a drift. */
+/** Names corrections that change Redis alone, because PostgreSQL is right already: usage that Redis has not seen, and the repair of a drift. */
 export type CorrectionKind = 'late_usage' | 'reconciliation';
 
 const text = z.string().transform(Number).pipe(z.number().int());
@@ -36,7 +36,7 @@ const lockedRow = z
     withdrawalId: row.withdrawal_id,
   }));
 
-/** A subscription's ledger while its row is locked. The ledger keeps the object equal to the row it changes. */
+/** Holds a subscription's ledger while its row is locked. The service keeps the object equal to the row. */
 export type LockedSubscription = z.output<typeof lockedRow>;
 
 interface Posting {
@@ -61,12 +61,12 @@ const POST = prepared(`
   UPDATE subscriptions s SET balance = m.balance, overdraft = m.overdraft, updated_at = now() FROM moved m WHERE s.id = m.id`);
 
 /**
- * The token ledger of subscriptions: balance, lots, entries and overdraft move together here and nowhere else.
- * Held after every method: balance == sum(lots.remaining) == sum(entries.delta); overdraft == sum(token_overdrafts).
+ * Keeps the token ledger of subscriptions. Only this class changes balance, lots, entries and overdraft, and it changes them together. After every
+ * method: balance == sum(lots.remaining) == sum(entries.delta); overdraft == sum(token_overdrafts).
  */
 @Injectable()
 export class TokenLedger {
-  /** Locks rows in id order, so that no two transactions wait for each other. Unknown ids are absent from the answer. */
+  /** Locks rows in id order, so that transactions do not deadlock. The result omits unknown ids. */
   async lock(tx: EntityManager, ids: readonly number[]): Promise<Map<number, LockedSubscription>> {
     const rows: unknown[] = await tx.query(
       prepared(`SELECT id, user_id, model_id, status, balance, overdraft, credit_seq, generation, withdrawal_id
@@ -82,7 +82,7 @@ export class TokenLedger {
     return row;
   }
 
-  /** Tokens of all subscriptions of an account that were bought for nothing and are not used up. */
+  /** Returns the unused free tokens of all subscriptions of an account. */
   async unspentFreeTokens(tx: EntityManager, userId: number): Promise<number> {
     const rows: unknown[] = await tx.query(
       `SELECT coalesce(sum(l.remaining), 0)::text AS tokens FROM token_lots l JOIN subscriptions s ON s.id = l.subscription_id
@@ -92,7 +92,7 @@ export class TokenLedger {
     return tokensRow.parse(rows[0]).tokens;
   }
 
-  /** Tokens that were refunded of a subscription since its last purchase. */
+  /** Returns the tokens that were refunded of a subscription since its last purchase. */
   async refundedSincePurchase(tx: EntityManager, subscriptionId: number): Promise<number> {
     const rows: unknown[] = await tx.query(
       `SELECT coalesce(-sum(delta), 0)::text AS tokens FROM token_entries WHERE subscription_id = $1 AND kind = 'withdrawal'
@@ -102,7 +102,7 @@ export class TokenLedger {
     return tokensRow.parse(rows[0]).tokens;
   }
 
-  /** Debits a batch of usage, one delta (net charged tokens) per subscription. */
+  /** Debits a batch of usage, with one delta (net charged tokens) per subscription. */
   async charge(
     tx: EntityManager,
     reference: string,
@@ -138,7 +138,10 @@ export class TokenLedger {
     this.post(tx, { kind: 'usage', reference }, moves);
   }
 
-  /** Books a purchase: lot, entry, and the next credit on its way to Redis. `tokens` > 0; `cost` in micro-units; `boughtAt`: by which moment it was priced. */
+  /**
+   * Books a purchase: the lot, the entry, and the next credit for Redis. `tokens` > 0; `cost` is in micro-units; `boughtAt` is the time that decided
+   * its price.
+   */
   async credit(
     tx: EntityManager,
     subscription: LockedSubscription,
@@ -173,7 +176,7 @@ export class TokenLedger {
     return { seq };
   }
 
-  /** Brings Redis nearer to the ledger by `delta` tokens, which change in nothing. */
+  /** Changes Redis by `delta` tokens towards the ledger, which does not change. */
   async correctLive(
     tx: EntityManager,
     subscription: LockedSubscription,
@@ -191,8 +194,8 @@ export class TokenLedger {
   }
 
   /**
-   * Takes withdrawn tokens out of the newest lots: usage still on its way takes the oldest, so the two never change each other's lots by arriving in another order.
-   * Answers the refund in micro-units: the withdrawn share of what each lot cost, rounded down per lot.
+   * Takes withdrawn tokens out of the newest lots. Usage takes the oldest lots, so usage that is still on its way and withdrawals do not change each
+   * other's lots in any order. Returns the refund in micro-units: the withdrawn share of each lot's cost, rounded down per lot.
    */
   async withdraw(
     tx: EntityManager,
@@ -220,7 +223,7 @@ export class TokenLedger {
     return { refund };
   }
 
-  /** The one place where balance and overdraft change, each with its append-only entry. */
+  /** Changes balance and overdraft, each with its append-only entry. No other method does. */
   private post(tx: EntityManager, { kind, reference }: Posting, moves: readonly Move[]): void {
     for (const { subscription, movement } of moves) {
       subscription.balance -= movement.fromBalance;

@@ -10,7 +10,7 @@ interface LotDemand {
   tokens: number;
 }
 
-/** Takes usage out of the oldest lots first. Demands of zero or less are skipped. The subscriptions are locked. */
+/** Takes usage out of the oldest lots first. Skips demands of zero or less. The subscriptions are locked. */
 export function consumeLots(tx: EntityManager, demands: readonly LotDemand[]): void {
   const wanted = demands.filter((demand) => demand.tokens > 0);
   if (wanted.length === 0) return;
@@ -26,7 +26,7 @@ export function consumeLots(tx: EntityManager, demands: readonly LotDemand[]): v
   );
 }
 
-/** Puts a correction's tokens back where usage took them last. */
+/** Puts a correction's tokens back into the lots from which usage took them last. */
 export function refillLots(tx: EntityManager, demands: readonly LotDemand[]): void {
   const wanted = demands.filter((demand) => demand.tokens > 0);
   if (wanted.length === 0) return;
@@ -43,7 +43,7 @@ export function refillLots(tx: EntityManager, demands: readonly LotDemand[]): vo
   );
 }
 
-/** Tokens usage has consumed from the lots of each subscription: the room a correction can refill. */
+/** Returns the tokens that usage has taken from the lots of each subscription, which a correction can put back. */
 export async function consumedTokens(
   tx: EntityManager,
   subscriptionIds: readonly number[],
@@ -75,7 +75,10 @@ interface LotWithdrawal {
   refunded: bigint;
 }
 
-/** Takes `tokens` out of the newest lots and answers the refund, which is of each lot in all: many small withdrawals never pay more than one large one. */
+/**
+ * Takes `tokens` out of the newest lots and returns the refund. The refund follows from the total withdrawn of each lot, so many small withdrawals
+ * never pay more than one large one.
+ */
 export async function withdrawFromLots(
   tx: EntityManager,
   subscriptionId: number,
@@ -90,7 +93,7 @@ export async function withdrawFromLots(
   return refund;
 }
 
-/** The refund rule: what is refunded in all of a lot from which so much has been withdrawn, in micro-units. */
+/** Computes the refund rule: the whole refund of a lot from which this many tokens have been withdrawn, in micro-units. */
 function refundedFor(
   { cost, tokens }: Pick<OpenLot, 'cost' | 'tokens'>,
   withdrawn: bigint,
@@ -98,10 +101,10 @@ function refundedFor(
   return divideFloor(cost * withdrawn, tokens);
 }
 
-/** The refund rule in SQL: what a lot `l` still refunds when all that remains is withdrawn. */
+/** Computes the refund rule in SQL: the further refund of a lot `l` when all its remaining tokens are withdrawn. */
 const REFUND_OF_REST = 'div(l.cost::numeric * (l.withdrawn + l.remaining), l.tokens) - l.refunded';
 
-/** Computes what `withdrawFromLots` would refund now. */
+/** Computes the refund that `withdrawFromLots` would pay now. */
 export async function refundOf(
   tx: EntityManager,
   subscriptionId: number,
@@ -110,7 +113,7 @@ export async function refundOf(
   return planWithdrawal(await openLots(tx, subscriptionId), tokens).refund;
 }
 
-/** Computes what refunding every subscription of a model comes to, by the ledger. */
+/** Holds the refund of every subscription of a model, by the ledger. */
 export interface RefundOfAll {
   subscriptions: number;
   tokens: number;
@@ -128,14 +131,14 @@ const refundOfAllRow = z.object({
   refund: z.string().transform(BigInt),
 });
 
-/** Returns what `withdrawFromLots` would refund now for all subscriptions of a model. */
+/** Returns the refund that `withdrawFromLots` would pay now for all subscriptions of a model. */
 export async function refundOfModel(tx: EntityManager, modelId: number): Promise<RefundOfAll> {
   const rows: unknown[] = await tx.query(REFUND_OF_ALL, [modelId]);
   const { refund, ...counts } = refundOfAllRow.parse(rows[0]);
   return { ...counts, refundMicros: refund };
 }
 
-/** Newest first. */
+/** Returns the lots with remaining tokens, newest first. */
 async function openLots(tx: EntityManager, subscriptionId: number): Promise<OpenLot[]> {
   const rows: unknown[] = await tx.query(
     'SELECT id, tokens, remaining, withdrawn, cost, refunded FROM token_lots WHERE subscription_id = $1 AND remaining > 0 ORDER BY id DESC',

@@ -1,12 +1,12 @@
-/** The ledger of a subscription before a movement. `overdraft` below zero: a correction overtook its charge. */
+/** Describes the ledger of a subscription before a movement. `overdraft` is below zero when a correction was booked before its charge. */
 export interface TokenState {
   balance: number;
   overdraft: number;
-  /** Tokens usage consumed from lots so far; what a correction may put back. Only needed for a negative delta. */
+  /** The tokens that usage has taken from lots, which a correction may put back. Only a negative delta needs it. */
   consumed: number;
 }
 
-/** Computes how a delta moves balance, lots and overdraft. `fromBalance` below zero puts tokens back. */
+/** Describes how a delta moves balance, lots and overdraft. `fromBalance` below zero puts tokens back. */
 export interface TokenMovement {
   fromBalance: number;
   overdraft: number;
@@ -34,9 +34,10 @@ export function moveTokens(
 }
 
 /**
- * A withdrawal is refunded in full whatever was booked before it, for Redis gave out tokens no usage had a claim to. Where the balance is too small,
- * usage has taken some of them first (its correction is still to come, or it went beyond its hold): they are taken back from it, and it is overdrawn instead.
- * Tokens that corrections brought before their charges belong to those. `uncovered` is beyond all that was bought: Redis gave more than the ledger knows of.
+ * Computes a withdrawal. It is refunded in full whatever was booked before it, because Redis gave out tokens that no usage had a claim to. Where the
+ * balance is too small, usage has taken some of those tokens first (its correction is still to come, or it exceeded its hold): the withdrawal takes
+ * them back, and the usage is overdrawn instead. This includes tokens that corrections brought before their charges. `uncovered` exceeds all that was
+ * bought: Redis gave out more than the ledger knows.
  */
 export function withdrawTokens(
   { balance, consumed }: Pick<TokenState, 'balance' | 'consumed'>,
@@ -46,7 +47,7 @@ export function withdrawTokens(
   return { reclaimed, uncovered: Math.max(0, tokens - balance - reclaimed) };
 }
 
-/** A purchase repays the overdraft before it adds to the balance. */
+/** Splits a purchase: it repays the overdraft before it adds to the balance. */
 export function repaymentOf(state: Pick<TokenState, 'overdraft'>, purchased: number): number {
   return Math.min(Math.max(0, state.overdraft), purchased);
 }

@@ -12,7 +12,7 @@ import {
 } from '../wallet/wallet.dto.ts';
 import { ModelsOfMovements } from './models-of-movements.sql.ts';
 
-/** The ledger of a wallet, with the model of each purchase and refund. */
+/** Lists the ledger of a wallet, with the model of each purchase and refund. */
 @ApiTags('wallet')
 @Controller('wallet')
 export class WalletLogsController {

@@ -5,7 +5,7 @@ import { isDeleted } from '../users/read-accounts.sql.ts';
 import { LedgerService } from '../wallet/ledger.service.ts';
 import { TokenLedger, type LockedSubscription } from './token-ledger.service.ts';
 
-/** Books what a withdrawal took out of Redis: the tokens leave their lots, their cost returns to the wallet, the subscription closes. */
+/** Books a withdrawal from Redis: the tokens leave their lots, their cost returns to the wallet, and the subscription closes. */
 @Injectable()
 export class WithdrawalBooking {
   constructor(
@@ -13,7 +13,7 @@ export class WithdrawalBooking {
     private readonly ledger: LedgerService,
   ) {}
 
-  /** `closes`: the id of the withdrawal, when this is the withdrawal itself; null for what a running request releases into it later. */
+  /** `closes` is the id of the withdrawal itself; null for tokens that a running request releases into it later. */
   async book(
     tx: EntityManager,
     subscription: LockedSubscription,
@@ -33,7 +33,7 @@ export class WithdrawalBooking {
     if (closes !== null) await this.close(tx, subscription.id, closes);
   }
 
-  /** A refund to an account after its deletion is forfeited like its wallet was, because it could not be spent. */
+  /** Forfeits the refund of an account after its deletion, as its wallet was, because it could not be spent. */
   private async forfeitOfDeleted(
     tx: EntityManager,
     { userId, reference, refund }: { userId: number; reference: string; refund: bigint },
@@ -51,7 +51,7 @@ export class WithdrawalBooking {
     });
   }
 
-  /** The account may subscribe again. Later releases find the subscription as it then is. */
+  /** Closes the subscription, so that the account may subscribe again. Later releases find the subscription in its then state. */
   private async close(tx: EntityManager, id: number, withdrawalId: string): Promise<void> {
     await tx.query(
       `UPDATE subscriptions SET status = 'closed', closed_at = now(), revision = revision + 1, updated_at = now() WHERE id = $1 AND status = 'closing' AND withdrawal_id = $2`,

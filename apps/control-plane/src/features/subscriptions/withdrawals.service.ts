@@ -18,8 +18,8 @@ import type { Unsubscribe, UnsubscribeResponse } from './subscriptions.dto.ts';
 import { bookedWithdrawal, markClosing, withdrawalReference } from './subscription-states.sql.ts';
 
 /**
- * Closing subscriptions, Redis first: here they are only marked, with a promise to run WITHDRAW. What that takes out of Redis is booked
- * and refunded as an event, exactly once, by the usage ingest; what running requests release follows the same way.
+ * Closes subscriptions. This service only marks them and promises to run WITHDRAW in Redis. The tokens that WITHDRAW takes out of Redis are an event,
+ * which the usage ingest books and refunds exactly once; tokens that running requests release follow in the same way.
  */
 @Injectable()
 export class WithdrawalsService {
@@ -34,7 +34,7 @@ export class WithdrawalsService {
     @Optional() private readonly host: Host = new Host(),
   ) {}
 
-  /** `status` is `closing`, with nothing refunded yet, while Redis does not answer; the refund follows by itself. */
+  /** While Redis does not answer, `status` is `closing` and nothing is refunded yet; the refund follows automatically. */
   async unsubscribe(
     caller: Caller,
     body: Unsubscribe,
@@ -68,7 +68,7 @@ export class WithdrawalsService {
     return this.outcome(body.model_id, withdrawal);
   }
 
-  /** Closes every open subscription of a model or an account. Answers how many. */
+  /** Closes every open subscription of a model or an account. Returns how many. */
   async closeAll(
     tx: EntityManager,
     which: { modelId: number } | { userId: number },
@@ -89,7 +89,7 @@ export class WithdrawalsService {
     return rows.length;
   }
 
-  /** Withdraws what remains in a closed subscription, as if it were closed again. False when it is not closed any longer, or empty. */
+  /** Withdraws the remaining tokens of a closed subscription. Returns false when it is no longer closed, or is empty. */
   payOut(subscriptionId: number): Promise<boolean> {
     return this.transactions.run(async (tx) => {
       const row = await tx.getRepository(SubscriptionRow).findOne({
@@ -103,12 +103,12 @@ export class WithdrawalsService {
     });
   }
 
-  /** Tokens an account still holds by the ledger, closing subscriptions included. */
+  /** Returns the tokens that an account has by the ledger, including closing subscriptions. */
   async tokensOf(tx: EntityManager, userId: number): Promise<number> {
     return (await tx.getRepository(SubscriptionRow).sum('balance', { userId })) ?? 0;
   }
 
-  /** A withdrawal is an event of its own, and the partition of an event comes from its UUIDv7. */
+  /** A withdrawal is an event, and the UUIDv7 of an event decides its partition. */
   private async start(
     tx: EntityManager,
     withdrawals: readonly WithdrawalRef[],
@@ -119,7 +119,7 @@ export class WithdrawalsService {
     await this.liveState.withdrawalsStarted(tx, subscriptionIds);
   }
 
-  /** Returns the result of this withdrawal, whatever the subscription has become since. */
+  /** Returns the result of this withdrawal, whatever the subscription's later state. */
   private async outcome(
     modelId: number,
     withdrawal: { id: string; subscription_id: number },
@@ -128,7 +128,7 @@ export class WithdrawalsService {
       id: withdrawal.id,
       subscriptionId: withdrawal.subscription_id,
     });
-    // Booked in one transaction with the refund: what is still closing here has none, whatever has been committed since.
+    // The refund is booked in one transaction with the closing: a subscription that is closing here has none yet.
     const refund =
       booked.status === 'closed'
         ? await bookedRefund(this.dataSource, withdrawalReference(withdrawal.id))
@@ -142,7 +142,7 @@ export class WithdrawalsService {
     };
   }
 
-  /** Ids of a subscription's withdrawals rise whatever the clocks of the control planes say: by them Redis detects which ones it has lost. */
+  /** Ids of a subscription's withdrawals rise whatever the clocks of the control planes show: by them Redis detects which ones it has lost. */
   private idAfter(previous: string | null): string {
     const previousMs =
       previous === null ? 0 : Number.parseInt(previous.slice(0, 8) + previous.slice(9, 13), 16);
