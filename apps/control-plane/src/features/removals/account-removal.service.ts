@@ -12,7 +12,7 @@ import { UsersService } from '../users/users.service.ts';
 import { LedgerService } from '../wallet/ledger.service.ts';
 import type { RemoveAccount } from './removals.dto.ts';
 
-/** Deletes an account with what it has outside its own row: the wallet, the tokens, the keys. */
+/** Deletes an account with its records in other features: the wallet, the tokens, the keys. */
 @Injectable()
 export class AccountRemoval {
   constructor(
@@ -25,11 +25,14 @@ export class AccountRemoval {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Throws account_not_empty unless the account holds nothing, or what it holds is forfeited: money now, tokens when Redis gives them out. Its keys go with it. */
+  /**
+   * Throws account_not_empty unless the account holds nothing or its holdings are forfeited: money now, tokens when Redis returns them. Its keys are
+   * deleted, too.
+   */
   async remove(caller: Caller, id: number, { drain, forfeit }: RemoveAccount): Promise<void> {
     await this.transactions.run(async (tx) => {
       const row = await this.users.lockForDemotion(tx, caller, id);
-      // Subscriptions before the wallet: the order in which purchases lock them.
+      // Subscriptions are locked before the wallet, in the order of purchases.
       const tokens = await this.withdrawals.tokensOf(tx, id);
       await this.withdrawals.closeAll(tx, { userId: id }, drain);
       await this.refusePending(tx, id);

@@ -6,7 +6,7 @@ import { ModelsService } from '../models/models.service.ts';
 import { RoutingService } from '../routing/routing.service.ts';
 import { WithdrawalsService } from '../subscriptions/withdrawals.service.ts';
 
-/** Deleting a model is about its subscribers: they are refunded or it does not happen. */
+/** Deletes a model and refunds its subscribers; without the refund it refuses. */
 @Injectable()
 export class ModelRemoval {
   constructor(
@@ -16,7 +16,7 @@ export class ModelRemoval {
     private readonly routing: RoutingService,
   ) {}
 
-  /** Throws model_has_subscribers unless `refund`. Refunds that take longer than the answer follow by themselves. */
+  /** Throws model_has_subscribers unless `refund` is set. Refunds that take longer than the answer follow automatically. */
   async remove(caller: Caller, id: number, { refund }: { refund: boolean }): Promise<void> {
     await this.transactions.run(async (tx) => {
       const model = await this.models.lock(tx, id, { mode: 'pessimistic_write' });

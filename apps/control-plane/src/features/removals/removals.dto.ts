@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { booleanFilter } from '../../platform/http/list-query.ts';
 
-/** `forfeit`: money and tokens the account still holds are given up. */
+/** `forfeit` gives up the money and tokens that the account still holds. */
 export const removeAccountSchema = z.strictObject({
   drain: booleanFilter.default(false),
   forfeit: booleanFilter.default(false),
 });
 export type RemoveAccount = z.output<typeof removeAccountSchema>;
 
-/** `refund`: subscriptions of the model are closed and refunded. */
+/** `refund` closes and refunds the subscriptions of the model. */
 export const removeModelSchema = z.strictObject({ refund: booleanFilter.optional() });
 export type RemoveModel = z.infer<typeof removeModelSchema>;

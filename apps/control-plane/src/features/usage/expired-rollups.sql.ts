@@ -1,12 +1,12 @@
 import type { DataSource } from 'typeorm';
 import { USAGE_PERIODS } from '../../platform/database/usage-periods.ts';
 
-/** One statement deletes so many: it holds their locks, and a backlog of days must not. */
+/** One statement deletes at most this many rows, because it holds their locks. */
 const BATCH = 10_000;
-/** Each period goes by whole ones of the next, so that what stays of the finer can be compared with the longer. */
+/** Finer rows are deleted by whole periods of the next longer roll-up, so that the remaining ones can be compared with it. */
 const WHOLE = { minute: USAGE_PERIODS.hour.lengthMs, hour: USAGE_PERIODS.day.lengthMs };
 
-/** Deletes the sums of a period that are older than they are kept. */
+/** Deletes the sums of a period that are older than their retention. */
 export async function deleteExpired(
   source: Pick<DataSource, 'query'>,
   period: 'minute' | 'hour',
@@ -14,7 +14,7 @@ export async function deleteExpired(
 ): Promise<void> {
   const { rollups, totals, keptMs } = USAGE_PERIODS[period];
   const since = new Date(Math.floor((nowMs - keptMs) / WHOLE[period]) * WHOLE[period]);
-  // Committed first: no audit compares rows that are about to go.
+  // This is committed first, so that no audit compares rows that are being deleted.
   await source.query(
     'UPDATE usage_rollups_kept SET since = greatest(since, $2) WHERE period = $1',
     [period, since],

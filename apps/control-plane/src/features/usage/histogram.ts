@@ -1,6 +1,6 @@
 /**
- * Latency buckets of the roll-ups. Counts add up over any grouping, so percentiles come out of any sum of rows.
- * A bucket holds values up to and including its bound; the last one holds all above. Changing the bounds needs a rebuild of usage_rollups.
+ * Lists the upper bounds (inclusive) of the roll-ups' latency buckets; the last bucket holds all larger values. Counts add up over any grouping, so
+ * percentiles follow from any sum of rows. Changing the bounds needs a rebuild of usage_rollups.
  */
 const BUCKET_BOUNDS_MS = [
   5, 10, 15, 25, 40, 60, 100, 150, 250, 400, 600, 1_000, 1_500, 2_500, 4_000, 6_000, 10_000, 15_000,
@@ -17,7 +17,7 @@ export function emptyHistogram(): number[] {
   return new Array<number>(BUCKET_COUNT).fill(0);
 }
 
-/** The buckets from the first to the last that counted something, as PostgreSQL's array input with its subscripts. */
+/** Formats the buckets from the first to the last that counted something, as PostgreSQL's array input with subscripts. */
 export function histogramLiteral(histogram: readonly number[]): string {
   const first = histogram.findIndex((count) => count !== 0);
   if (first === -1) return '{}';
@@ -25,12 +25,12 @@ export function histogramLiteral(histogram: readonly number[]): string {
   return `[${first + 1}:${last + 1}]={${histogram.slice(first, last + 1).join(',')}}`;
 }
 
-/** Counts of all buckets, comma-separated, as `parseHistogram` reads them; `of` is the SQL of a bucket's count, by its subscript. */
+/** Returns SQL for the counts of all buckets, comma-separated, as `parseHistogram` reads them. `of` is the SQL of a bucket's count by its subscript. */
 export function bucketsText(of: (subscript: number) => string): string {
   return `concat_ws(',', ${Array.from({ length: BUCKET_COUNT }, (_, index) => `coalesce(${of(index + 1)}, 0)`).join(', ')})`;
 }
 
-/** Counts of several, bucket by bucket. */
+/** Adds histograms bucket by bucket. */
 export function sumHistograms(histograms: readonly (readonly number[])[]): number[] {
   return emptyHistogram().map((_, bucket) =>
     histograms.reduce((sum, counts) => sum + (counts[bucket] ?? 0), 0),
@@ -40,7 +40,7 @@ export function sumHistograms(histograms: readonly (readonly number[])[]): numbe
 const COMMA = ','.charCodeAt(0);
 const ZERO = '0'.charCodeAt(0);
 
-/** Counts written as digits with commas between. By character: a statistic reads tens of thousands of these. */
+/** Parses counts that are separated by commas. It reads by character, because a statistic has tens of thousands of these. */
 export function parseHistogram(text: string): number[] {
   const histogram = emptyHistogram();
   let bucket = 0;
@@ -53,8 +53,8 @@ export function parseHistogram(text: string): number[] {
 }
 
 /**
- * For each share (0..1, ascending) the value below which it of the counted values lies, in ms, by straight line inside its bucket; nulls when nothing was counted.
- * Values above the last bound answer the last bound: the truth is at least that.
+ * Returns for each share (0 to 1, ascending) the value in ms below which this share of the counted values lies, by linear interpolation in the
+ * bucket; nulls when nothing was counted. For a value above the last bound it returns that bound, which the true value exceeds.
  */
 export function percentiles(
   histogram: readonly number[],

@@ -7,8 +7,9 @@ export interface UsedKeys {
 }
 
 /**
- * The day of the last use comes from the daily roll-ups, its hour from those of that day, and the moment from the requests of that hour:
- * each step is a short range of an index, also where an account has millions of requests. Requests that retention has removed leave their hour.
+ * Selects last uses in three steps: the day from the daily roll-ups, the hour from those of that day, and the time from the requests of that hour.
+ * Each step reads a short range of an index, also where an account has millions of requests. Requests that retention has removed still show their
+ * hour.
  */
 const LAST_USES = `
   WITH used AS (
@@ -28,7 +29,7 @@ const LAST_USES = `
 
 const lastUse = z.object({ key_id: z.number(), at: z.date() });
 
-/** Returns when these keys were last used, a second or two behind the nodes; without those that were not used yet. */
+/** Returns when these keys were last used, a second or two behind the nodes. Unused keys are absent. */
 export async function lastUsesOf(
   source: QuerySource,
   { userIds, keyIds }: UsedKeys,

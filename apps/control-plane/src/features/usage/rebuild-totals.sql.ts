@@ -11,8 +11,8 @@ const BUCKETS = 24;
 const PERIODS = USAGE_PERIOD_NAMES.map((name) => USAGE_PERIODS[name]);
 
 /**
- * Recomputes the totals over all accounts from the roll-ups, in one transaction: usage waits to be booked meanwhile, statistics show the old totals.
- * Answers how many rows they have now.
+ * Recomputes the totals over all accounts from the roll-ups in one transaction. Booking waits meanwhile, and statistics show the old totals. Returns
+ * the new number of rows.
  */
 export function rebuildTotals(dataSource: DataSource): Promise<{ hours: number; days: number }> {
   return new Transactions(dataSource).run(async (tx) => {
@@ -27,7 +27,7 @@ export function rebuildTotals(dataSource: DataSource): Promise<{ hours: number; 
   });
 }
 
-/** Fills empty totals: the same sums without user and key. */
+/** Fills empty totals with the sums of the roll-ups over users and keys. */
 function fill({ totals, rollups, column }: UsagePeriod): string {
   return `
   INSERT INTO ${totals} (${column}, model_id, upstream_id, ${SUMMED_COLUMNS.join(', ')}, duration_histogram, first_token_histogram)

@@ -20,7 +20,7 @@ const LAST_DAY = `
     ${bucketsText((bucket) => `first_token_histogram[${bucket}]`)} AS first_token
   FROM usage_totals WHERE hour > now() - interval '24 hours' AND upstream_id > 0 AND requests > 0 ORDER BY model_id, upstream_id, hour`;
 
-/** The traffic of each model at each upstream, by hour. */
+/** Returns the traffic of each model at each upstream, by hour. */
 export async function lastDayOfRoutes(source: QuerySource): Promise<RouteHour[]> {
   const rows = await source.query(LAST_DAY);
   return rows.map((row) => hourRow.parse(row));

@@ -23,12 +23,12 @@ const lagRow = z.object({ lag_ms: z.number().nullable() });
 
 const SUM =
   'coalesce(sum(requests), 0)::bigint AS requests, coalesce(sum(errors), 0)::bigint AS errors, coalesce(sum(charge), 0)::bigint AS charge';
-/** All charged classes of what upstreams read or generated. */
+/** Sums all charged classes of the prompt or the output. */
 function sumOfSide(side: 'prompt' | 'output'): string {
   const fields = USAGE_ROWS.filter((row) => isChargedToken(row) && row.side === side);
   return `coalesce(sum(${fields.map(({ field }) => field).join(' + ')}), 0)::bigint`;
 }
-/** Totals are kept in the transaction of each debit, so these few rows stand for all requests. */
+/** Totals are updated in the transaction of each debit, so these few rows represent all requests. */
 const TODAY = `SELECT ${SUM}, ${sumOfSide('prompt')} AS input_tokens, ${sumOfSide('output')} AS output_tokens
   FROM usage_totals WHERE hour >= date_trunc('day', now())`;
 const BY_HOUR = `SELECT slot AS hour, ${SUM} FROM generate_series(date_trunc('hour', now()) - interval '${HOURS - 1} hours', date_trunc('hour', now()), '1 hour') slot
@@ -38,12 +38,12 @@ const BY_MODEL = `SELECT model_id, ${SUM} FROM usage_totals
 
 const TODAY_LATENCY = `SELECT ${bucketsText((bucket) => `duration_histogram[${bucket}]`)} AS duration, ${bucketsText((bucket) => `first_token_histogram[${bucket}]`)} AS first_token
   FROM usage_totals WHERE hour >= date_trunc('day', now()) AND requests > 0`;
-/** A request id begins with the time of its request, so the newest are the last of the primary key. */
+/** A request id begins with the time of its request, so the newest requests are the last of the primary key. */
 const BOOKING_LAG = `SELECT round(1000 * percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM created_at - started_at) - duration_ms / 1000.0))::int AS lag_ms
   FROM (SELECT created_at, started_at, duration_ms FROM usage_events WHERE day >= (now() AT TIME ZONE 'UTC')::date - 1 AND kind = 'usage' AND duration_ms IS NOT NULL
     ORDER BY day DESC, rid DESC LIMIT ${NEWEST}) newest`;
 
-/** Requests of today and of the last 24 hours, of all accounts, and how long booking them takes. */
+/** Returns the requests of today and of the last 24 hours, of all accounts, and the time that booking takes. */
 export async function readTraffic(source: QuerySource) {
   const rows = async <T extends z.ZodType>(sql: string, schema: T): Promise<z.output<T>[]> => {
     const raw = await source.query(sql);
@@ -58,7 +58,7 @@ export async function readTraffic(source: QuerySource) {
   ]);
   return {
     today: { ...(today[0] ?? NO_TRAFFIC), ...p95Of(latencies) },
-    // A clock of a node that runs ahead of the database's shows as nothing, not as less.
+    // A node's clock that is ahead of the database's gives 0, never a negative time.
     booking_lag_ms: lag[0]?.lag_ms == null ? null : Math.max(0, lag[0].lag_ms),
     hours: hours.map(({ hour, ...sums }) => ({ hour: hour.toISOString(), ...sums })),
     topModels,

@@ -9,7 +9,7 @@ const usedRow = z.object({
 });
 export type Used = z.output<typeof usedRow>;
 
-/** Counts by whole hours: the present one and the 23, or 167, before it. */
+/** Counts whole hours: the current one and the 23, or 167, before it. */
 export async function usedOf(
   source: QuerySource,
   userId: number,

@@ -20,7 +20,7 @@ import {
 
 const ONE_TIME_MS = 7 * 24 * 60 * 60 * 1000;
 
-/** Accounts and passwords that an administrator hands out: good for a week, and only to set another. */
+/** Creates accounts and one-time passwords for an administrator. A one-time password is valid for a week, and only to set another password. */
 @Injectable()
 export class AccountIssuing {
   constructor(
@@ -33,7 +33,7 @@ export class AccountIssuing {
     private readonly activity: ActivityService,
   ) {}
 
-  /** Active at once. */
+  /** The account is active at once. */
   async create(
     caller: Caller,
     body: CreateUserBody,
@@ -68,7 +68,7 @@ export class AccountIssuing {
     });
   }
 
-  /** Ends all sessions and access tokens of the account: a holder of its old password loses access. */
+  /** Sets a one-time password and ends all sessions and access tokens of the account, so that anyone with the old password loses access. */
   async resetPassword(caller: Caller, id: number): Promise<OneTimePassword> {
     if (id === caller.userId) throw new Refusal('cannot_change_self');
     const known = await this.users.findOneBy({ id });

@@ -9,7 +9,7 @@ import { refuseLookalike } from './lookalikes.sql.ts';
 import type { UserStatus } from './user-transitions.ts';
 import { User } from './user.entity.ts';
 
-/** The facts that signing in needs of an account. They never leave the server. */
+/** Holds the facts of an account that signing in needs. They never leave the server. */
 export interface Credentials {
   userId: number;
   username: string;
@@ -17,7 +17,7 @@ export interface Credentials {
   status: UserStatus;
   passwordHash: string;
   sessionVersion: number;
-  /** Set: the password is a one-time one, and good until then. */
+  /** The time until which a one-time password is valid; null for a password of the owner's choice. */
   oneTimeUntil: Date | null;
 }
 
@@ -30,7 +30,7 @@ export interface NewAccount {
   isDemo?: boolean;
 }
 
-/** Accounts as the sign-in sees them; the administrator's view is UsersService. */
+/** Manages accounts for signing in; UsersService is the administrator's view. */
 @Injectable()
 export class AccountsService {
   constructor(@InjectRepository(User) private readonly users: Repository<User>) {}
@@ -51,7 +51,7 @@ export class AccountsService {
       : undefined;
   }
 
-  /** Throws username_taken, also for a name that looks like one there is. */
+  /** Throws username_taken, also for a name that looks like an existing one. */
   async create(tx: EntityManager, account: NewAccount): Promise<Credentials> {
     const users = tx.getRepository(User);
     const skeletons = skeletonsOf(account.username);
@@ -77,7 +77,7 @@ export class AccountsService {
     }
   }
 
-  /** Ends every session, the present one too. With `oneTimeUntil` its owner must set their own before anything else. */
+  /** Ends every session, the current one included. With `oneTimeUntil` the owner must set a password before any other act. */
   async setPassword(
     tx: EntityManager,
     userId: number,

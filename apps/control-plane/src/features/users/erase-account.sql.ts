@@ -4,17 +4,17 @@ import { lockUntilEnd } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { ERASURE, SYSTEM, type ActivityService } from '../activity/activity.service.ts';
 
-/** Rows by table that named the person. */
+/** Counts the rows that named the person, by table. */
 export type Erased = Record<string, number>;
 
-/** The activity of the person who asked for an erasure in the console. It names the administrator until that one is erased. */
+/** The action of an administrator who asks for an erasure in the console. Its entry names the administrator until that account is erased. */
 export const ERASURE_ASKED = 'user.ask-erasure';
 
-/** Counters of sign-in by name, with addresses. */
+/** Selects counters of sign-ins by name, which include addresses. */
 const OF_NAME = `$1::int > 0 AND (subject = 'name:' || lower($2::text) OR starts_with(subject, '["pair",' || to_json(lower($2::text))::text || ',')
   OR starts_with(subject, '["familiar",' || to_json(lower($2::text))::text || ','))`;
 
-/** The statements that empty each table in an erasure; $1 is the account, $2 its name. Rows that are empty already are not counted again. */
+/** Maps each table to the statement that empties it in an erasure; $1 is the account, $2 its name. Rows that are already empty are not counted again. */
 const NAMED: Readonly<Record<string, { where: string; change: string }>> = {
   users: {
     where: "FROM users WHERE id = $1 AND username <> 'erased-' || id",
@@ -60,12 +60,12 @@ const NAMED: Readonly<Record<string, { where: string; change: string }>> = {
   },
 };
 
-/** Rows that one entry of the log excuses. */
+/** One entry of the log excuses at most this many rows. */
 const EXCUSED_MAX = 1_000;
 
 /**
- * Empties what names the person of a deleted account. Ids, amounts, tokens and times stay, so the books close; what remains of a row of the
- * activity log is its hash, which an entry of the log excuses. `isDryRun` counts. Answers null when there is no such account.
+ * Empties the columns that name the person of a deleted account. Ids, amounts, tokens and times stay, so the books close. A row of the activity log
+ * keeps its hash, which an entry of the log excuses. `isDryRun` only counts. Returns null when there is no such account.
  */
 export async function eraseAccount(
   tx: EntityManager,
@@ -81,10 +81,10 @@ export async function eraseAccount(
     throw new Refusal('invalid_transition', {
       detail: `The account is ${user.status}. Delete it first: its wallet and keys are closed then.`,
     });
-  // No entry is appended between the look and the change.
+  // No entry is appended between the read and the change.
   await lockUntilEnd(tx, [ADVISORY_LOCKS.activityChain]);
   const erased: Erased = {};
-  // The entries are found by the name, which goes next.
+  // The entries are found by the name, which is erased next.
   const entries: Entry[] = await tx.query(
     'SELECT entry_id AS id, entry_hash AS hash FROM erase_entries($1, $2)',
     [userId, isDryRun],

@@ -2,7 +2,10 @@ import type { EntityManager } from 'typeorm';
 import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 
-/** Accounts of names that look alike are made one at a time. An account keeps a name that it had before another looked like it. */
+/**
+ * Refuses a name that looks like an existing one. Accounts with look-alike names are created one at a time. An account keeps a name that it had
+ * before another one looked like it.
+ */
 export async function refuseLookalike(
   tx: EntityManager,
   skeletons: readonly string[],

@@ -22,7 +22,7 @@ export async function isDeleted(tx: Tx, userId: number): Promise<boolean> {
   return deleted.length > 0;
 }
 
-/** Locks the row of an account until the end of the transaction. False when the account is not active. */
+/** Locks the row of an account until the transaction ends. Returns false when the account is not active. */
 export async function lockActiveAccount(tx: EntityManager, userId: number): Promise<boolean> {
   const owners: unknown[] = await tx.query(
     "SELECT 1 FROM users WHERE id = $1 AND status = 'active' FOR UPDATE",
@@ -31,7 +31,7 @@ export async function lockActiveAccount(tx: EntityManager, userId: number): Prom
   return owners.length > 0;
 }
 
-/** Returns the ceilings of an account's own; absent = the installation's. */
+/** Returns the account's own ceilings; an absent one is the installation's. */
 export async function ceilingsOfAccount(tx: Tx, userId: number): Promise<Partial<KeyLimits>> {
   const rows: unknown[] = await tx.query('SELECT ceilings FROM users WHERE id = $1', [userId]);
   return ceilingsRow.parse(rows[0]).ceilings;
@@ -42,7 +42,7 @@ export async function ratesOfAccount(tx: Tx, userId: number): Promise<Rate[]> {
   return ratesRow.parse(rows[0]).rates;
 }
 
-/** Returns the accounts for which at least one ceiling of the installation is in force. */
+/** Returns the accounts to which at least one ceiling of the installation applies. */
 export async function accountsUnderCeilings(tx: Tx): Promise<number[]> {
   const rows: unknown[] = await tx.query('SELECT id FROM users WHERE NOT ceilings ?& $1::text[]', [
     LIMIT_NAMES,

@@ -3,7 +3,7 @@ export type UserStatus = (typeof USER_STATUSES)[number];
 export type UserMove = 'approve' | 'reject' | 'freeze' | 'unfreeze' | 'delete';
 
 const MOVES: Record<UserMove, { from: readonly UserStatus[]; to: UserStatus }> = {
-  // A rejected account may be approved after all.
+  // A rejected account may still be approved.
   approve: { from: ['pending', 'rejected'], to: 'active' },
   reject: { from: ['pending'], to: 'rejected' },
   freeze: { from: ['active'], to: 'frozen' },
@@ -11,7 +11,7 @@ const MOVES: Record<UserMove, { from: readonly UserStatus[]; to: UserStatus }> =
   delete: { from: ['pending', 'active', 'rejected', 'frozen'], to: 'deleted' },
 };
 
-/** The status a move leads to; undefined when the present one does not allow it. */
+/** Returns the status after a move; undefined when the current status does not allow it. */
 export function statusAfter(move: UserMove, status: UserStatus): UserStatus | undefined {
   return MOVES[move].from.includes(status) ? MOVES[move].to : undefined;
 }

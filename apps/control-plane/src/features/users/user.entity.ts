@@ -11,7 +11,7 @@ export class User extends KeptRow {
   @Column({ type: 'text' })
   username: string;
 
-  /** Shared with names that look alike: `skeletonsOf`. */
+  /** Holds the texts that look-alike names share: `skeletonsOf`. */
   @Column({ type: 'text', array: true, default: [] })
   skeletons: string[];
 
@@ -28,27 +28,27 @@ export class User extends KeptRow {
   @Column({ type: 'integer', default: 1 })
   sessionVersion: number;
 
-  /** Rises with every change the live record in Redis must follow. */
+  /** Rises with every change that the live record in Redis must follow. */
   @Column({ type: 'bigint', default: 1, transformer: safeIntegerColumn })
   revision: number;
 
-  /** Running streams of a frozen or deleted account may finish when true. */
+  /** True when running streams of a frozen or deleted account may finish. */
   @Column({ type: 'boolean', default: false })
   drain: boolean;
 
-  /** Set: the password is a one-time one, and good until then. */
+  /** The time until which a one-time password is valid; null for a password of the owner's choice. */
   @Column({ type: 'timestamptz', nullable: true })
   oneTimeUntil: Date | null;
 
-  /** Made by the demo; one command closes all of them. */
+  /** True for accounts of the demo, which one command closes. */
   @Column({ type: 'boolean', default: false })
   isDemo: boolean;
 
-  /** Ceilings of the limits of its keys, by name; 0 = none, absent = the installation's. */
+  /** The ceilings of its keys' limits by name; 0 means none, and an absent one is the installation's. */
   @Column({ type: 'jsonb' })
   ceilings: Partial<KeyLimits>;
 
-  /** Limits over all its keys. */
+  /** The rates over all its keys. */
   @Column({ type: 'jsonb' })
   rates: RateBody[];
 }

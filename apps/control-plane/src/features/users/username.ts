@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Letters and digits of any script, and the signs of an e-mail address: no markup, no spaces, no direction marks (security S41). */
+/** A username has letters and digits of any script and the signs of an e-mail address: no markup, no spaces, no direction marks (security S41). */
 const USERNAME = 'must be 1 to 64 letters, digits or . _ @ + -';
 
 export const newUsername = z

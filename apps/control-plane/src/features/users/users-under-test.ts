@@ -17,7 +17,7 @@ export const register = async () =>
     })
   ).body as { id: number; username: string };
 
-/** Called by the spec that imports the parts. */
+/** The spec that imports the parts calls this. */
 export function shareUsers(): void {
   beforeAll(async () => {
     plane = await sharedControlPlane();

@@ -8,7 +8,7 @@ import { USER_STATUSES } from './user-transitions.ts';
 import { newUsername } from './username.ts';
 import type { User } from './user.entity.ts';
 
-/** `drain`: running streams may finish. */
+/** `drain` lets running streams finish. */
 export const freezeQuery = z.strictObject({ drain: booleanFilter.default(false) });
 export type FreezeQuery = z.output<typeof freezeQuery>;
 

@@ -31,7 +31,7 @@ export class UsersService {
     private readonly liveState: LiveStateService,
   ) {}
 
-  /** Any of these accounts, deleted ones among them. */
+  /** Returns any of these accounts, deleted ones included. */
   async byIds(ids: readonly number[]): Promise<ReadonlyMap<number, UserResponse>> {
     const rows = await this.users.findBy({ id: In([...ids]) });
     return new Map(rows.map((row) => [row.id, toUserResponse(row)]));
@@ -43,7 +43,7 @@ export class UsersService {
     return toUserResponse(row);
   }
 
-  /** Those of the given accounts that are not deleted. */
+  /** Returns those of the given accounts that are not deleted. */
   async findMany(
     ids: readonly number[],
   ): Promise<(UserResponse & { hasOneTimePassword: boolean })[]> {
@@ -79,7 +79,7 @@ export class UsersService {
     );
   }
 
-  /** The caller has locked the row for demotion and emptied the account. */
+  /** Marks the account as deleted. The caller has locked the row for demotion and emptied the account. */
   async markDeleted(
     tx: EntityManager,
     caller: Caller,
@@ -88,7 +88,7 @@ export class UsersService {
     await this.move(tx, caller, { row, move: 'delete', drain });
   }
 
-  /** Rows that name the person of a deleted account. */
+  /** Counts the rows that name the person of a deleted account. */
   async previewErasure(id: number): Promise<ErasureResponse> {
     return this.transactions.run((tx) => this.eraseNames(tx, id, { isDryRun: true }));
   }
@@ -115,7 +115,7 @@ export class UsersService {
       const before = changeableOf(row);
       const after = { ...before, ...definedOf(body) };
       if (isDeepStrictEqual(before, after)) return toUserResponse(row);
-      // The account's earlier powers never become an administrator's.
+      // The account's earlier sessions and tokens never become an administrator's.
       const isRated = !isDeepStrictEqual(before.rates, after.rates);
       const isPromoted = row.role !== 'admin' && after.role === 'admin';
       if (isPromoted) await revokeAccessTokens(tx, id);
@@ -170,7 +170,7 @@ export class UsersService {
       ...row,
       status,
       drain,
-      // Earlier sessions end now, also for the case that the account returns.
+      // Earlier sessions end now, also in case the account returns.
       sessionVersion: row.sessionVersion + 1,
       revision: row.revision + 1,
       deletedAt: status === 'deleted' ? new Date() : null,
@@ -185,7 +185,7 @@ export class UsersService {
     return toUserResponse(saved);
   }
 
-  /** Freezing, deleting and demoting take turns, so that two administrators cannot remove each other at once. */
+  /** Freezing, deleting and demoting wait for each other, so that two administrators cannot remove each other at once. */
   async lockForDemotion(tx: EntityManager, caller: Caller, id: number): Promise<User> {
     const administrators = await tx.getRepository(User).find({
       where: { role: 'admin', status: 'active' },
@@ -220,7 +220,7 @@ function ceilingsOf(user: Ceilings): Ceilings {
   return ceilingFields((name) => user[`${name}_ceiling`]);
 }
 
-/** A ceiling that is null is the installation's, and not stored. */
+/** A ceiling that is null is the installation's, and is not stored. */
 function storedCeilings(user: Ceilings): Partial<KeyLimits> {
   return Object.fromEntries(
     LIMIT_NAMES.flatMap((name) => {
@@ -230,7 +230,7 @@ function storedCeilings(user: Ceilings): Partial<KeyLimits> {
   );
 }
 
-/** Leaves out the fields that the body left out. */
+/** Omits the fields that the body omits. */
 function definedOf(body: UpdateUserBody): Partial<ReturnType<typeof changeableOf>> {
   return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
 }

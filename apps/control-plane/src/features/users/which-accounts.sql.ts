@@ -2,7 +2,7 @@ import { escapeLike } from '../../platform/http/list-query.ts';
 import type { Role } from '../../platform/access/caller.ts';
 import type { UserStatus } from './user-transitions.ts';
 
-/** SQL: accounts, as rows of a FROM. */
+/** Is the SQL of the accounts in a FROM clause. */
 export const ACCOUNTS = 'users account';
 export const IS_LIVING = 'account.deleted_at IS NULL';
 
@@ -10,11 +10,11 @@ export interface AccountsQuestion {
   status?: UserStatus | undefined;
   role?: Role | undefined;
   is_demo?: boolean | undefined;
-  /** Part of the name. */
+  /** Matches a part of the name. */
   q?: string | undefined;
 }
 
-/** The condition of `ACCOUNTS` by which a list is narrowed. */
+/** Returns the condition that filters `ACCOUNTS` for a list. */
 export function whichAccounts({ status, role, is_demo: isDemo, q }: AccountsQuestion): {
   sql: string;
   parameters: unknown[];

@@ -2,7 +2,7 @@ import { Column, Entity, JoinColumn, ManyToOne, PrimaryColumn, type Relation } f
 import { bigintColumn, safeIntegerColumn } from '../../platform/database/columns.ts';
 import type { LedgerKind } from './ledger.service.ts';
 
-/** Read side of the ledger; only LedgerService writes it. */
+/** Maps the ledger for reading. Only LedgerService writes it. */
 @Entity('ledger_accounts')
 export class LedgerAccount {
   @PrimaryColumn({ type: 'integer' }) id: number;

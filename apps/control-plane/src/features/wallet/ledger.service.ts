@@ -23,21 +23,21 @@ export type LedgerKind =
 
 export interface Posting {
   kind: LedgerKind;
-  /** The cause of the posting; unique per kind, so a retry posts once. */
+  /** The reference of the posting, unique per kind, so that a retry posts once. */
   reference: string;
   actorUserId: number | null;
   note?: string | undefined;
-  /** Signed amounts that sum to zero: what a wallet gains another account loses. Zero amounts are dropped. */
+  /** Holds signed amounts that sum to zero: one account loses what another gains. Zero amounts are dropped. */
   entries: { account: LedgerAccountRef; amount: Micros }[];
 }
 
 export interface PostedTransaction {
   id: number;
-  /** Balance of each account named in the posting, after it. */
+  /** The balance of each account of the posting, after it. */
   balances: { account: LedgerAccountRef; balance: bigint }[];
 }
 
-/** The most that one posting can carry: bigint of PostgreSQL. Balances are wider, for house accounts stand against all wallets together. */
+/** The largest amount of one posting: PostgreSQL's bigint. Balances are wider, because a house account balances all wallets together. */
 const WALLET_MAX = 9_223_372_036_854_775_807n;
 const accountRow = z.object({
   id: z.number(),
@@ -47,12 +47,12 @@ const accountRow = z.object({
 });
 type AccountRow = z.infer<typeof accountRow>;
 
-/** Published after the commit that brought money into a wallet. */
+/** Is published after the commit that brought money into a wallet. */
 export class WalletCredited {
   constructor(readonly userId: number) {}
 }
 
-/** The double-entry ledger. Append-only and balanced: the database enforces both, this class never gives it a reason to. */
+/** Keeps the double-entry ledger. It is append-only and balanced; the database enforces both, too. */
 @Injectable()
 export class LedgerService {
   constructor(private readonly events: DomainEvents) {}
@@ -87,7 +87,7 @@ export class LedgerService {
     return { id, balances };
   }
 
-  /** Balance of a wallet, locked until `tx` ends. */
+  /** Returns the balance of a wallet, locked until `tx` ends. */
   async walletForUpdate(tx: EntityManager, userId: number): Promise<Micros> {
     const wallet: LedgerAccountRef = { kind: 'wallet', userId };
     return micros(find(await this.lock(tx, [wallet]), wallet).balance);
@@ -110,7 +110,7 @@ export class LedgerService {
       : z.object({ id: z.coerce.number() }).parse(rows[0]).id;
   }
 
-  /** Row locks in id order, so two postings over the same accounts never wait for each other in a circle. */
+  /** Rows are locked in id order, so that two postings over the same accounts never deadlock. */
   private async lock(tx: EntityManager, accounts: LedgerAccountRef[]): Promise<AccountRow[]> {
     const userIds = accounts.flatMap((account) =>
       account.kind === 'wallet' ? [account.userId] : [],

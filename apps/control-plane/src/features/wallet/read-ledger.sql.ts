@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { z } from 'zod';
 
-/** Is true when the ledger has an entry. */
+/** Returns whether the ledger has an entry. */
 export async function hasTransactions(source: Pick<DataSource, 'query'>): Promise<boolean> {
   const rows: unknown[] = await source.query('SELECT 1 FROM ledger_transactions LIMIT 1');
   return rows.length > 0;
@@ -12,7 +12,7 @@ const balanceRow = z.object({
   balance: z.string().transform(BigInt),
 });
 
-/** All wallets together, and each kind of house account, in micro-units. They add up to 0. */
+/** Returns the sum of all wallets and the balance of each kind of house account, in micro-units. They add up to 0. */
 export async function balancesByKind(
   dataSource: Pick<DataSource, 'query'>,
 ): Promise<z.output<typeof balanceRow>[]> {
@@ -24,7 +24,7 @@ export async function balancesByKind(
 
 const refundRow = z.object({ amount: z.coerce.bigint() });
 
-/** Returns what the refund with this reference paid into a wallet, in micro-units; 0 where none is booked. */
+/** Returns the amount that the refund with this reference paid into a wallet, in micro-units; 0 when none is booked. */
 export async function bookedRefund(
   dataSource: Pick<DataSource, 'query'>,
   reference: string,
@@ -38,6 +38,6 @@ export async function bookedRefund(
   return refund?.amount ?? 0n;
 }
 
-/** SQL: joins the wallet of an account as `wallet`; one without money may have none. */
+/** Joins the wallet of an account as `wallet`. An account without money may have none. */
 export const joinWallet = (userId: string): string =>
   `LEFT JOIN ledger_accounts wallet ON wallet.kind = 'wallet' AND wallet.user_id = ${userId}`;

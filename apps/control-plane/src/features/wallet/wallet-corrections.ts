@@ -18,12 +18,15 @@ interface Correction {
   /** This account loses what the wallet gains. */
   against: HouseAccount;
   userId: number;
-  /** Signed, as the wallet sees it. */
+  /** The signed amount, positive when the wallet gains. */
   amount: Micros;
   note: string;
 }
 
-/** Changes of a wallet that an administrator makes by hand: undo an error, or book money that was paid out. The ledger keeps both; nothing is edited. */
+/**
+ * Posts manual changes of a wallet by an administrator, who undoes an error or books money that was paid out. The ledger keeps every entry; nothing
+ * is edited.
+ */
 @Injectable()
 export class WalletCorrections {
   constructor(
@@ -67,7 +70,7 @@ export class WalletCorrections {
     );
   }
 
-  /** Takes from the wallet what is paid out. Throws as `withdrawByHand`. */
+  /** Debits the wallet by the paid-out amount. Throws as `withdrawByHand`. */
   payOut(
     tx: EntityManager,
     caller: Caller,

@@ -30,7 +30,7 @@ const CSV_COLUMNS = [
   'model',
 ] as const;
 
-/** Answers the models whose tokens moved with the money, by the references of the movements: the ledger knows no models. */
+/** Returns the models whose tokens moved with the money, by the references of the movements, because the ledger knows no models. */
 type ModelsOfReferences = (
   userId: number,
   references: readonly string[],
@@ -74,7 +74,7 @@ export class WalletLogsService {
     return builder;
   }
 
-  /** Newest first, in batches by id, so that an export neither holds a long transaction nor all rows. */
+  /** Yields rows newest first, in batches by id, so that an export holds neither a long transaction nor all rows. */
   private async *rows(view: View, query: WalletLogsQuery): AsyncGenerator<CsvCell[]> {
     for (let beforeId: number | undefined; ;) {
       const builder = this.matching(view.userId, query)

@@ -22,7 +22,10 @@ export const asAdmin = <Path extends string>(
 export const balanceOf = async (who: { token: string }) =>
   (await plane.call('GET', '/wallet', { token: who.token })).body.balance as string;
 
-/** Rules that hold after any act: every transaction sums to zero, every balance is the sum of its entries and its last balance_after, no wallet is negative. */
+/**
+ * Checks rules that hold after any act: every transaction sums to zero, every balance is the sum of its entries and equals its last balance_after,
+ * and no wallet is negative.
+ */
 export async function expectClosedBooks(): Promise<void> {
   expect(
     await plane.dataSource.query(
@@ -42,7 +45,7 @@ export async function expectClosedBooks(): Promise<void> {
   ).toEqual([]);
 }
 
-/** Called by the spec that imports the parts: one control plane and its two users serve them all. */
+/** The spec that imports the parts calls this: one control plane and its two users serve them all. */
 export function shareWallet(): void {
   beforeAll(async () => {
     plane = await startControlPlane();

@@ -18,7 +18,7 @@ import {
 } from './wallet.dto.ts';
 import { WalletService } from './wallet.service.ts';
 
-/** `POST wallet/recharge` and `POST wallet/withdraw` are with the payments, `GET wallet/logs` is with the subscriptions. */
+/** The payments serve `POST wallet/recharge` and `POST wallet/withdraw`, and the subscriptions serve `GET wallet/logs`. */
 @ApiTags('wallet')
 @Controller('wallet')
 export class WalletController {

@@ -28,7 +28,7 @@ const LEDGER_KINDS = [
 export const walletQuery = z.strictObject({ user_id: idFilter.optional() });
 export type WalletQuery = z.output<typeof walletQuery>;
 
-/** `from` is included, `to` is not. `format=csv` answers all matching entries as a file. */
+/** `from` is inclusive, `to` is exclusive. `format=csv` returns all matching entries as a file. */
 export const walletLogsQuery = listQuery({
   sorts: ['id', 'created_at', 'amount'],
   sort: '-id',
@@ -55,7 +55,7 @@ const note = noteText(500);
 export const adjustBody = z
   .strictObject({
     user_id: z.number().int().positive().max(INTEGER_MAX),
-    /** Negative takes money out of the wallet. */
+    /** A negative amount takes money out of the wallet. */
     amount: signedAmountField,
     note,
   })
@@ -68,7 +68,7 @@ export const withdrawBody = z
   .strictObject({
     user_id: z.number().int().positive().max(INTEGER_MAX),
     amount: positiveAmountField,
-    /** Says how the money was paid out, e.g. the reference of the bank transfer; or why it is paid back. */
+    /** Says how the money was paid out, for example the reference of the bank transfer, or why it is paid back. */
     note,
     to: z
       .enum(['hand', 'provider'])
@@ -130,7 +130,7 @@ export type WalletLogResponse = z.output<typeof walletLogResponseSchema>;
 
 export type LogActor = Pick<WalletLogResponse, 'actor_role' | 'actor_user_id' | 'actor_name'>;
 
-/** `model`: whose tokens moved with the money. */
+/** `model` names the model whose tokens moved with the money. */
 export function toWalletLogResponse(
   row: LedgerEntry,
   { model, actor }: { model: { id: number; name: string } | undefined; actor: LogActor },

@@ -5,12 +5,12 @@ import { MySubscriptions } from '../../subscriptions/my-subscriptions.service.ts
 import type { BurnRate } from './burn-rate.dto.ts';
 import { UsageStore } from './usage-store.sql.ts';
 
-/** More than an account subscribes to. */
+/** This is more than an account subscribes to. */
 const SUBSCRIPTIONS_MAX = 100;
-/** Beyond it a figure of days says nothing. */
+/** A longer time has no practical meaning. */
 const DAYS_SHOWN_MAX = 3_650;
 
-/** Computes how quickly an account uses up its tokens, model by model. */
+/** Computes how quickly an account uses its tokens, by model. */
 @Injectable()
 export class BurnRateService {
   constructor(
@@ -45,7 +45,7 @@ export class BurnRateService {
   }
 }
 
-/** null: nothing is used, or it lasts longer than a plan reaches. */
+/** Returns null when nothing is used, or the tokens last longer than DAYS_SHOWN_MAX. */
 function daysLeft(tokens: number, perDay: number): number | null {
   if (perDay <= 0) return null;
   const days = Math.max(0, tokens) / perDay;

@@ -12,7 +12,7 @@ import type { PriceResponse, PriceTag } from '../../models/models.dto.ts';
 import type { UsageLogRow } from './usage-log-row.ts';
 import type { UsageReceipt } from './usage-answers.ts';
 
-/** Tokens by class: of a request, or of an example. */
+/** Holds tokens by class, of a request or of an example. */
 type TokensByClass = Readonly<Record<ChargedTokenField, number | null>>;
 type Weights = PriceTag['tiers'][number]['weights'] | Pick<PriceTag, WeightField>;
 type TieredWeights = Pick<PriceTag, WeightField | 'tiers'>;
@@ -20,7 +20,7 @@ const PROMPT_FIELDS = USAGE_ROWS.filter((row) => row.side === 'prompt' && isChar
   ({ field }) => field as ChargedTokenField,
 );
 
-/** The tier that these tokens are charged by; undefined for the version's own weights. */
+/** Returns the tier by which these tokens are charged; undefined for the version's own weights. */
 function tierOf(
   tokens: TokensByClass,
   { tiers }: Pick<PriceTag, 'tiers'>,
@@ -29,7 +29,7 @@ function tierOf(
   return tiers.findLast(({ above_prompt_tokens: above }) => above < prompt);
 }
 
-/** The charge of an example request, at the weights of its tier. */
+/** Returns the lines of an example request's charge, at the weights of its tier. */
 export function exampleLines(
   tokens: TokensByClass,
   price: TieredWeights,
@@ -37,7 +37,7 @@ export function exampleLines(
   return chargeLines(tokens, tierOf(tokens, price)?.weights ?? price);
 }
 
-/** The arithmetic of a charge, step by step and exact: the lines and their sum, before the one rounding up. An optional class has a line where it was used. */
+/** Computes a charge step by step and exactly: the lines and their sum, before the single rounding up. An optional class has a line where it was used. */
 function chargeLines(
   tokens: TokensByClass,
   price: Weights,
@@ -66,7 +66,7 @@ function allLines(
   }));
 }
 
-/** Compares what caches wrote and read with the same tokens as plain input. */
+/** Compares the tokens that caches wrote and read with the same tokens as plain input. */
 function cacheSaved(tokens: TokensByClass, price: Weights): string | null {
   const lines = allLines(tokens, price).filter(
     ({ class: name, count }) => name.startsWith('cache_') && count > 0,
@@ -104,7 +104,7 @@ export function explainCharge(
   };
 }
 
-/** The weights as the node and the worker multiplied them. */
+/** Returns the weights as the node and the worker multiply them. */
 function multipliedWeights(
   price: Weights,
   multipliers: PriceTag['multipliers'],
@@ -126,7 +126,7 @@ function multiplied(price: PriceResponse, premiums: readonly string[]): string {
   return `, multiplied for ${factors.join(' and ')}`;
 }
 
-/** Weights are decimals of at most 6 places: in millionths the product is an integer. */
+/** Weights are decimals of at most 6 places, so the product is an integer in millionths. */
 function microTokens(count: number, weight: string): bigint {
   return BigInt(count) * parseAmount(weight);
 }

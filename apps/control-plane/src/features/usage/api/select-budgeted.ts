@@ -1,19 +1,19 @@
 import { RATED_TOKENS } from '../../../platform/database/summed-columns.ts';
 
-/** Asks how far requests would have used up an amount. */
+/** Asks how far past requests would have used up an amount. */
 export interface BudgetedQuestion {
   userId: number;
-  /** Null: of all keys. */
+  /** Is null for all keys. */
   keyIds: readonly number[] | null;
   modelIds: readonly number[];
   unit: 'charged_tokens' | 'tokens' | 'money' | 'requests';
   amount: number;
   from: Date;
   to: Date;
-  /** Null: all requests count together; else those of so many minutes. */
+  /** Is null when all requests count together; otherwise the window's minutes. */
   windowMinutes: number | null;
   priceIds: readonly number[];
-  /** Micro-units, in the order of `priceIds`. */
+  /** The prices in micro-units, in the order of `priceIds`. */
   pricesPerMillion: readonly string[];
 }
 
@@ -25,7 +25,7 @@ const UNITS: Readonly<Record<BudgetedQuestion['unit'], string>> = {
   requests: '1',
 };
 
-/** One row: the requests, what they used, the most that counted together, and the requests that came when more than the amount would have counted. */
+/** Selects one row: the requests, their use, the largest use within a window, and the requests that would have exceeded the amount. */
 export function selectBudgeted(question: BudgetedQuestion): { sql: string; parameters: unknown[] } {
   const { windowMinutes } = question;
   const counted =

@@ -11,9 +11,9 @@ export type RequestSelection = Omit<UsageLogs, 'cursor' | 'page_size' | 'format'
 };
 
 /**
- * Requests, newest first. A rid is a UUIDv7, so its order is the order of time and the primary key (day, rid) serves every account at once;
- * one account is read through its own index. A correction replaces its reap, because it has the complete figures.
- * `days` (UTC): no others are checked.
+ * Selects requests, newest first. A rid is a UUIDv7, so its order is the order of time, and the primary key (day, rid) serves questions over all
+ * accounts; one account is read through its own index. A correction replaces its reap, because it has the complete figures. `days` (UTC) limits the
+ * search.
  */
 export function selectRequests(
   which: RequestSelection,
@@ -45,7 +45,7 @@ function ownerConditions(which: RequestSelection, bind: Bind): string[] {
     "e.kind <> 'withdraw'",
     "NOT (e.kind = 'reap' AND EXISTS (SELECT 1 FROM usage_events c WHERE c.day = e.day AND c.rid = e.rid AND c.seq = 1))",
     ...(which.userId === undefined ? [] : [`e.user_id = ${bind(which.userId)}`]),
-    // A key is found among its owner's requests: an index of its own would cost every booking.
+    // A key's requests are searched among its owner's, because an index by key would cost every booking.
     ...(which.userId !== undefined || which.key_id === undefined
       ? []
       : [`e.user_id = ${ownerOfKey(bind(which.key_id))}`]),
@@ -55,7 +55,7 @@ function ownerConditions(which: RequestSelection, bind: Bind): string[] {
     ...(which.is_completed === undefined
       ? []
       : [`(e.outcome IS NOT DISTINCT FROM 'completed') = ${bind(which.is_completed)}`]),
-    // A node's name means all its workers.
+    // A node's name matches all its workers.
     ...(which.node === undefined
       ? []
       : [`split_part(e.node, ':', 1) = split_part(${bind(which.node)}::text, ':', 1)`]),
@@ -75,7 +75,7 @@ function momentConditions(which: RequestSelection, bind: Bind, days?: readonly s
       : [
           `e.day = ANY(${bind(which.rids.map((rid) => dayOf(new Date(uuidTimeMs(rid)))))}::date[]) AND e.rid = ANY(${bind(which.rids)}::uuid[])`,
         ]),
-    // The day prunes partitions; the exact moment decides.
+    // The day selects partitions; the exact time decides.
     ...(which.from === undefined
       ? []
       : [`e.day >= ${bind(dayOf(which.from))} AND e.started_at >= ${bind(which.from)}`]),
@@ -85,7 +85,10 @@ function momentConditions(which: RequestSelection, bind: Bind, days?: readonly s
   ];
 }
 
-/** The roll-ups know the days on which a key, a model or an upstream was used at all: a rare one is not looked for in all others. Undefined where that is of no help. */
+/**
+ * Selects from the roll-ups the days on which a key, a model or an upstream was used, so that a rare one is not searched in all days. Returns
+ * undefined where that does not help.
+ */
 export function selectDays(
   which: RequestSelection,
 ): { sql: string; parameters: unknown[] } | undefined {

@@ -23,7 +23,7 @@ export function selectStatistics(
   const bind = (value: unknown): string => `$${parameters.push(value)}`;
   const { column, type, totals, rollups } = USAGE_PERIODS[query.interval];
   const at = type === 'date' ? `${column}::timestamp AT TIME ZONE 'UTC'` : column;
-  // Questions that concern no user and no key are answered from the totals, whose size does not grow with the number of accounts.
+  // The totals answer questions without a user or key. Their size does not grow with the number of accounts.
   const source =
     isAboutRequesters(query.group_by) || query.userId !== undefined || query.key_id !== undefined
       ? rollups
@@ -48,7 +48,7 @@ export function selectStatistics(
   return { sql, parameters };
 }
 
-/** Exact up to 2^53, as all that JSON can tell, and several times cheaper than PostgreSQL's sum of bigint, which is a numeric. */
+/** Sums are exact up to 2^53, the largest exact integer in JSON, and several times cheaper than PostgreSQL's numeric sum of bigint. */
 function exactSum(expression: string): string {
   return `coalesce(sum(${expression}::float8), 0)`;
 }

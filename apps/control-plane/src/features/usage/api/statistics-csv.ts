@@ -7,7 +7,7 @@ export const STATISTICS_SUMS = ['requests', 'errors', ...CHARGED_TOKEN_FIELDS, '
 const TIMES = ['duration_ms', 'first_token_ms'] as const;
 const PERCENTILES = ['p50', 'p90', 'p95', 'p99'] as const;
 
-/** Names of the JSON row's fields; a percentile's is `duration_ms_p50`. */
+/** Names the columns as the fields of the JSON row; a percentile's column is `duration_ms_p50`. */
 export function statisticsColumns(group: Group | undefined): string[] {
   return [
     'at',
@@ -17,7 +17,7 @@ export function statisticsColumns(group: Group | undefined): string[] {
   ];
 }
 
-/** In the order of `statisticsColumns`. */
+/** Returns the cells in the order of `statisticsColumns`. */
 export function statisticsCells(row: StatisticsRow, group: Group | undefined): CsvCell[] {
   return [
     row.at,

@@ -4,10 +4,10 @@ import type { Period } from './select-statistics.ts';
 import { FROM_BEFORE_TO, type StatisticsQuery } from './usage.dto.ts';
 
 const DEFAULT_INTERVALS = { minute: 60, hour: 24, day: 30 };
-/** More points than any chart shows; finer questions are asked of a shorter period. */
+/** No chart shows more points. Finer questions need a shorter period. */
 const INTERVALS_MAX = 1_500;
 
-/** Whole minutes, hours or days (UTC): the roll-ups know nothing finer. */
+/** Returns whole minutes, hours or days (UTC), because the roll-ups have nothing finer. */
 export function periodOf({
   from,
   to,

@@ -51,7 +51,7 @@ const logged = {
 export const usageLogResponseSchema = z.object(logged).meta({ id: 'UsageLog' });
 export type UsageLogResponse = z.output<typeof usageLogResponseSchema>;
 
-/** One class of a charge. */
+/** Describes the part of a charge that one token class makes. */
 export const chargeLineSchema = z.object({
   class: chargedClassField,
   unit: z.enum(['token', 'call']),

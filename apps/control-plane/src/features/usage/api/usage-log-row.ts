@@ -44,7 +44,7 @@ export const usageLogRow = z.object({
 });
 export type UsageLogRow = z.output<typeof usageLogRow>;
 
-/** Figures only the node knew are null while it has not returned (`node_lost`); the charge is then the last checkpoint's. */
+/** Figures that only the node knew are null while it has not returned (`node_lost`); the charge is then that of the last checkpoint. */
 export function toUsageLogResponse(row: UsageLogRow, role: Caller['role']): UsageLogResponse {
   return {
     rid: row.rid,
@@ -72,7 +72,7 @@ export function toUsageLogResponse(row: UsageLogRow, role: Caller['role']): Usag
   };
 }
 
-/** Suppliers are the operator's: a user learns none of them, but for the upstream of a model that names its upstream. */
+/** Returns the suppliers of a request. A user sees none of them, except the upstream of a model that names its upstream. */
 function suppliersOf(
   { node, upstream_id: upstreamId, upstream, attempts, names_upstream: isNamed }: UsageLogRow,
   role: Caller['role'],

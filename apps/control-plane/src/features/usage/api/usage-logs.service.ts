@@ -14,7 +14,7 @@ import { UsageStore } from './usage-store.sql.ts';
 import type { UsageLogs } from './usage.dto.ts';
 
 const EXPORT_BATCH = 1_000;
-/** The last request shown; its time is in it. */
+/** The cursor is the id of the last request of the page, which contains its time. */
 const cursorKey = z.string().refine(isRequestId);
 const CSV_COLUMNS = [
   'rid',
@@ -48,7 +48,7 @@ export class UsageLogsService {
     private readonly scope: AccountScope,
   ) {}
 
-  /** Newest first, one row a request: a request that was reaped and corrected shows as its correction says. */
+  /** Lists requests, newest first, in one row each: a request that was reaped and corrected has the correction's figures. */
   async list(
     caller: Caller,
     query: UsageLogs,
@@ -68,7 +68,7 @@ export class UsageLogsService {
     });
   }
 
-  /** Those of the given ids that are booked, newest first. */
+  /** Returns the booked requests among the given ids, newest first. */
   async byIds(rids: readonly string[]): Promise<UsageLogRow[]> {
     if (rids.length === 0) return [];
     return this.read({ rids, userId: undefined, beforeRid: undefined, limit: rids.length });

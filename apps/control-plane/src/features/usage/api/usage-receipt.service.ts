@@ -19,7 +19,7 @@ const eventRow = z.object({
   created_at: z.date(),
 });
 
-/** Explains the cost of one request. */
+/** Explains the charge of one request. */
 @Injectable()
 export class UsageReceiptService {
   constructor(

@@ -20,16 +20,16 @@ const SLICES_MAX = 3;
 const SHARES = [0.5, 0.9, 0.95, 0.99] as const;
 
 type SummedRow = Record<(typeof STATISTICS_SUMS)[number], number> & {
-  /** Begin of the interval, Unix ms: thousands of timestamps cost more to read than to write. */
+  /** The start of the interval in Unix ms; thousands of timestamps cost more to parse than to write. */
   at_ms: number;
   group_id: number | null;
   group_name: string | null;
-  /** Buckets of the histograms, comma-separated: a list of numbers costs more to read than to sum. */
+  /** The buckets of the histograms, comma-separated; a list of numbers costs more to read than to sum. */
   durations: string;
   first_tokens: string;
 };
 
-/** Sums over roll-ups, which the worker keeps equal to the raw rows in the transaction that books them. Minutes, hours and days are UTC. */
+/** Answers sums from the roll-ups, which the worker updates in the transaction that books the usage. Minutes, hours and days are UTC. */
 @Injectable()
 export class UsageStatisticsService {
   constructor(
@@ -63,7 +63,10 @@ export class UsageStatisticsService {
     };
   }
 
-  /** More than `ROWS_MAX` when there are more. Each slice may bring its share of them; where they lie too unevenly for that, the period is summed as a whole. */
+  /**
+   * Returns more than `ROWS_MAX` rows when there are more. Each slice may return its share of them; where the rows are distributed too unevenly, the
+   * whole period is summed at once.
+   */
   private async rowsOf(question: StatisticsQuestion): Promise<unknown[]> {
     const slices = slicesOf(question);
     const share = Math.floor(ROWS_MAX / slices.length);
@@ -76,7 +79,10 @@ export class UsageStatisticsService {
   }
 }
 
-/** Sums parts of the period side by side where the answer may hold thousands of rows. An interval is in one of them. One account's question takes one connection. */
+/**
+ * Splits the period into slices that are summed in parallel where the answer may have thousands of rows. An interval is in one slice. The question of
+ * one account uses one connection.
+ */
 function slicesOf({
   from,
   to,
@@ -97,7 +103,7 @@ function slicesOf({
   }));
 }
 
-/** Thousands of rows are read at once: this is what a schema would check, at a tenth of its cost. */
+/** Checks what a schema would check at a tenth of its cost, because thousands of rows are read at once. */
 function isSummedRow(row: unknown): row is SummedRow {
   if (typeof row !== 'object' || row === null) return false;
   const value = row as Record<keyof SummedRow, unknown>;
@@ -128,7 +134,7 @@ function toStatisticsRow(row: unknown, group: Group | undefined): StatisticsRow 
   };
 }
 
-/** Null where nothing was timed. */
+/** Returns nulls where nothing was timed. */
 function toPercentiles(buckets: string): Percentiles {
   const [p50 = null, p90 = null, p95 = null, p99 = null] = percentiles(
     parseHistogram(buckets),

@@ -14,9 +14,9 @@ import { selectDays, selectRequests, type RequestSelection } from './select-requ
 import { selectStatistics, type StatisticsQuestion } from './select-statistics.ts';
 import { selectPrices, selectTop, type TopQuestion } from './select-top.ts';
 
-/** A page or a chart that takes longer than this is of no use, and what it reads is taken from everyone else. */
+/** A longer question is of no use to a page or chart, and it slows down everyone else. */
 const QUESTION_MS = 10_000;
-/** Sums of a hundred thousand groups, which would go through files otherwise. */
+/** Sums of a hundred thousand groups fit into this memory; otherwise they would use temporary files. */
 const MEMORY = '32MB';
 const NARROW =
   'Ask for a shorter period (from, to), one account (user_id) or one key (key_id), or leave out a filter';
@@ -39,7 +39,7 @@ const budgetedRow = z.object({
   refused: z.number(),
 });
 
-/** The port through which requests and their sums are asked for. A question that takes too long ends as a refusal that says what to narrow. */
+/** Answers all questions about requests and their sums. A question that takes too long ends as a refusal that names what to narrow. */
 @Injectable()
 export class UsageStore {
   protected readonly questionMs: number = QUESTION_MS;
@@ -49,45 +49,45 @@ export class UsageStore {
 
   constructor(private readonly transactions: Transactions) {}
 
-  /** Rows of single requests, newest first, with their names. */
+  /** Returns rows of single requests, newest first, with names. */
   async requests(which: RequestSelection): Promise<unknown[]> {
     const select = selectDays(which);
     const days = select && (await this.ask<{ day: string }>(select)).map(({ day }) => day);
     return this.ask(selectRequests(which, days));
   }
 
-  /** Sums by interval and group, at most `rowsMax`. */
+  /** Returns sums by interval and group, at most `rowsMax` rows. */
   sums(question: StatisticsQuestion, rowsMax: number): Promise<unknown[]> {
     return this.ask(selectStatistics(question, rowsMax));
   }
 
-  /** The groups that used the most, then all together. */
+  /** Returns the groups with the largest use, then the sums of all. */
   async top(question: TopQuestion): Promise<unknown[]> {
     const [prices] = await this.ask(selectPrices(question));
     return this.ask(selectTop(question, pricesRow.parse(prices)));
   }
 
-  /** The traffic of today and of the last 24 hours, of all accounts. */
+  /** Returns the traffic of today and of the last 24 hours, of all accounts. */
   traffic(): ReturnType<typeof readTraffic> {
     return readTraffic(this.source);
   }
 
-  /** The traffic of each model at each upstream in the last day, by hour. */
+  /** Returns the traffic of each model at each upstream in the last day, by hour. */
   routeHours(): Promise<RouteHour[]> {
     return lastDayOfRoutes(this.source);
   }
 
-  /** When these keys were last used, a second or two behind the nodes; without those that were not used yet. */
+  /** Returns when these keys were last used, a second or two behind the nodes. Unused keys are absent. */
   lastUses(of: UsedKeys): Promise<ReadonlyMap<number, Date>> {
     return lastUsesOf(this.source, of);
   }
 
-  /** The charged tokens of an account in the last day and week, by model. */
+  /** Returns the charged tokens of an account in the last day and week, by model. */
   used(userId: number): Promise<ReadonlyMap<number, Used>> {
     return usedOf(this.source, userId);
   }
 
-  /** Returns how far requests would have used up an amount. */
+  /** Returns how far past requests would have used up an amount. */
   async budgeted(question: BudgetedQuestion): Promise<z.output<typeof budgetedRow>> {
     const [row] = await this.ask(selectBudgeted(question));
     return budgetedRow.parse(row);

@@ -23,7 +23,7 @@ const topRow = z.object({
 type TopRow = z.output<typeof topRow>;
 type TopSums = Omit<TopRow, 'id' | 'name'>;
 
-/** Answers who or what used the most. */
+/** Answers which users, keys or models used the most. */
 @Injectable()
 export class UsageTopService {
   constructor(

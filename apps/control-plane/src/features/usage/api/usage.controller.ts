@@ -27,7 +27,7 @@ import {
   type UsageLogs,
 } from './usage.dto.ts';
 
-/** A text that cannot be a request's id names an unknown request. */
+/** A text that cannot be a request's id gets 404, as an unknown request does. */
 export const requestId: PipeTransform<string, string> = {
   transform(text) {
     if (!isRequestId(text)) throw new Refusal('not_found');

@@ -8,9 +8,9 @@ import { isRequestId } from '../ingest/read-event.ts';
 const requestId = z.string().refine(isRequestId, 'must be a request id').meta({ format: 'uuid' });
 const moment = momentField.transform((text) => new Date(text));
 
-/** `from` is included, `to` is not. `format=csv` answers all matching requests as a file. */
+/** `from` is inclusive, `to` is exclusive. `format=csv` returns all matching requests as a file. */
 export const usageLogsSchema = cursorQuery({
-  /** The id of one request, which the caller got as `x-request-id`. */
+  /** The id of one request, which its caller got as `x-request-id`. */
   rid: requestId.optional(),
   request_id: requestId.optional().describe('The same as `rid`'),
   user_id: idFilter.optional(),
@@ -30,7 +30,7 @@ export type UsageLogs = z.output<typeof usageLogsSchema>;
 const GROUPS = ['model', 'key', 'user', 'upstream'] as const;
 export type Group = (typeof GROUPS)[number];
 
-/** `format=csv` answers the same rows as a file, with a column for each percentile. */
+/** `format=csv` returns the same rows as a file, with a column for each percentile. */
 export const FROM_BEFORE_TO = 'must lie before to';
 
 export const statisticsSchema = z.strictObject({
@@ -49,7 +49,7 @@ export const statisticsSchema = z.strictObject({
 });
 export type StatisticsQuery = z.output<typeof statisticsSchema>;
 
-/** The amounts by which a list of the greatest is ordered. */
+/** Lists the measures by which a top list is ordered. */
 export const TOP_MEASURES = ['tokens', 'requests', 'errors', 'charge', 'spend'] as const;
 export type TopMeasure = (typeof TOP_MEASURES)[number];
 const TOP_GROUPS = ['user', 'key', 'model'] as const;

@@ -6,16 +6,16 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { sha256Of, syncFile, writeDurably } from '../../../platform/files/durable-files.ts';
 
-/** Keeps an archive. A file has its name only once it is whole. */
+/** Stores an archive. A file gets its name only when it is complete. */
 export interface ArchiveStore {
-  /** For messages. */
+  /** Returns the file's name for messages. */
   nameOf(file: string): string;
-  /** Null when there is no such file. */
+  /** Returns null when there is no such file. */
   readText(file: string): Promise<string | null>;
   writeText(file: string, text: string): Promise<void>;
-  /** Returns the SHA-256 of the file that the store has now; null when it has no such file. */
+  /** Returns the SHA-256 of the stored file; null when there is none. */
   sha256Of(file: string): Promise<string | null>;
-  /** Gzips the text. */
+  /** Compresses the text with gzip and stores it. */
   write(file: string, text: AsyncIterable<string>): Promise<{ bytes: number; sha256: string }>;
 }
 

@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { Archive, type ArchivedDay } from './archive.ts';
 import type { ArchiveStore } from './archive-store.ts';
 
-/** Rows in memory at a time. */
+/** The number of rows in memory at a time. */
 const PAGE = 5_000;
-/** A final may come a day late, through the journal of a node that was away: younger days are left for later. */
+/** A final may come a day late, from the journal of a node that was away, so younger days are not archived yet. */
 const SETTLED_AFTER_DAYS = 2;
 
 const dayRow = z.object({ day: z.string(), rows: z.coerce.number() });
@@ -15,13 +15,14 @@ const cells = z.array(z.union([z.string(), z.null()]));
 export interface DayReport {
   day: string;
   rows: number;
-  /** written: now. unchanged: the store had it already. pending: a dry run would write it. */
+  /** `written` means now; `unchanged` that the store had the day already; `pending` that a dry run would write it. */
   state: 'written' | 'unchanged' | 'pending';
 }
 
 /**
- * Exports single requests, a file a day or several of a large day, and notes in PostgreSQL which days it has. Days that the store has whole, with as many rows as the
- * database, are left as they are, so a repeated or interrupted export continues where it was. One day is read from one snapshot of the database.
+ * Exports single requests, one file for a day or several for a large day, and notes in PostgreSQL which days it has. A day that the store has
+ * completely, with as many rows as the database, is skipped, so a repeated or interrupted export continues. One day is read from one snapshot of the
+ * database.
  */
 export async function* archiveUsage(
   dataSource: DataSource,

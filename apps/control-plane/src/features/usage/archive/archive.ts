@@ -5,15 +5,15 @@ import type { ArchiveStore } from './archive-store.ts';
 
 const MANIFEST = 'manifest.json';
 
-/** The size of a part's CSV before it is compressed. gzip adds less than a thousandth at worst, so that no part exceeds the 5 GiB of one upload to S3. */
+/** The size of a part's CSV before compression. gzip adds less than a thousandth at worst, so no part exceeds the 5 GiB of one upload to S3. */
 const PART_BYTES_MAX = 4 * 1024 ** 3;
 
 const count = z.number().int().nonnegative();
 const part = z.object({ file: z.string(), rows: count, bytes: count, sha256: z.string() });
-/** The figures of several parts: their sums, and the SHA-256 of their hashes, a line each. */
+/** Describes a day of several parts: the sums of their figures, and the SHA-256 of their hashes, one per line. */
 const severalParts = part.omit({ file: true }).extend({ parts: z.array(part).min(2) });
 const archivedAt = { archived_at: z.iso.datetime() };
-/** Format 2 has days of several parts; without one, a release that reads format 1 alone can continue the archive. */
+/** Format 2 adds days of several parts. A release that reads only format 1 can continue an archive without such days. */
 const manifestSchema = z.object({
   format: z.union([z.literal(1), z.literal(2)]),
   columns: z.array(z.string()),
@@ -23,14 +23,14 @@ type Manifest = z.output<typeof manifestSchema>;
 type Part = z.output<typeof part>;
 export type ArchivedDay = Manifest['days'][string];
 
-/** The value as PostgreSQL writes it as text. */
+/** The value as text, as PostgreSQL writes it. */
 export type ArchiveCell = string | null;
 
 class ArchiveUnusable extends Error {}
 
 /**
- * One gzipped CSV file for each day, or several of a large one, and a manifest that names rows, size and SHA-256 of each. A file has its name only once
- * it is whole, and the manifest lists a day only after all of its files, so an export may be interrupted anywhere.
+ * Writes one gzipped CSV file for each day, or several for a large one, and a manifest with rows, size and SHA-256 of each. A file gets its name only
+ * when it is complete, and the manifest lists a day after all of its files, so an export may be interrupted at any point.
  */
 export class Archive {
   private constructor(
@@ -48,7 +48,7 @@ export class Archive {
     return new Archive(store, { ...manifest, columns: [...columns] }, partBytesMax);
   }
 
-  /** Returns what is archived of the day; null when there is nothing, or one of its files is not what the manifest says. */
+  /** Returns the archived day; null when it is missing, or a file differs from the manifest. */
   async whole(day: string): Promise<ArchivedDay | null> {
     const entry = this.manifest.days[day];
     if (!entry) return null;
@@ -73,7 +73,7 @@ export class Archive {
   }
 }
 
-/** Rows as the lines of one file after the other, each with the names of the columns, cut at the line that reaches the size. */
+/** Writes rows as lines of consecutive files, each with the column names, and begins a new file at the line that reaches the size. */
 class PartedRows {
   rowsOfPart = 0;
   isAtEnd = false;
@@ -108,8 +108,8 @@ class PartedRows {
 }
 
 /**
- * RFC 4180, and nothing changed for spreadsheets or terminals: what is archived is deleted from the database. As in CSV of PostgreSQL's COPY, null is
- * an empty cell and an empty text a quoted one.
+ * Formats a line by RFC 4180 without changes for spreadsheets or terminals, because archived rows are deleted from the database. As in PostgreSQL's
+ * COPY, null is an empty cell and an empty text a quoted one.
  */
 function exactLine(cells: readonly ArchiveCell[]): string {
   const texts = cells.map((cell) =>

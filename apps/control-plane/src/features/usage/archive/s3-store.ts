@@ -13,13 +13,13 @@ export interface S3Settings {
   secretAccessKey: string;
   sessionToken?: string | undefined;
   region: string;
-  /** The address of a server other than AWS, e.g. `https://minio.example`; buckets are then folders of it. */
+  /** The address of a server other than AWS, for example `https://minio.example`; buckets are folders of it. */
   endpoint?: string | undefined;
 }
 
 class S3Refused extends Error {}
 
-/** A folder of a bucket, `s3://bucket/folder`. The server verifies each upload by its SHA-256, which stays with the file. */
+/** Stores an archive in a folder of a bucket, `s3://bucket/folder`. The server verifies each upload by its SHA-256, which stays with the file. */
 export class S3Store implements ArchiveStore {
   private readonly client: AwsClient;
   private readonly base: string;
@@ -72,7 +72,7 @@ export class S3Store implements ArchiveStore {
     }
   }
 
-  /** Null when there is no such file. */
+  /** Returns null when there is no such file. */
   private async ask(
     method: 'GET' | 'HEAD' | 'PUT',
     file: string,

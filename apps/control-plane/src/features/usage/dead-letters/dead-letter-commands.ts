@@ -27,8 +27,8 @@ const comparingSchema = configSchema.pick({
 const idSchema = z.coerce.number().int().positive();
 
 /**
- * Returns what the program of administrators prints, one JSON object a line; undefined when its arguments are not those of a command. `redis`: null for commands
- * that book nothing. Throws `InvalidConfig` while SHARDS is not the installation's.
+ * Returns the output of the administrators' program, one JSON object per line; undefined when the arguments are not a command. `redis` is null for
+ * commands that book nothing. Throws `InvalidConfig` while SHARDS differs from the installation's.
  */
 export async function runDeadLetterCommand(
   dataSource: DataSource,
@@ -61,7 +61,7 @@ async function book(
   { id, body }: { id: number; body: BookDeadLetter },
 ): Promise<DeadLetterResponse> {
   const config = comparingSchema.parse(process.env);
-  // The subscription of another number would be looked for in another shard, and found without a record there.
+  // With another SHARDS the subscription would be searched in another shard, where it has no record.
   await new ShardCount(dataSource, config).refuseOther();
   const balances = offlineReconciler(dataSource, redis, config);
   try {

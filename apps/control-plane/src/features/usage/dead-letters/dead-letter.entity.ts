@@ -2,10 +2,10 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { safeIntegerColumn } from '../../../platform/database/columns.ts';
 
 export const RESOLUTIONS = ['booked', 'duplicate', 'dismissed'] as const;
-/** booked: it is in the usage rows now. duplicate: it was already. dismissed: an administrator decided that it is not to be booked. */
+/** `booked` is in the usage rows now; `duplicate` was there already; `dismissed` means that an administrator decided not to book it. */
 export type Resolution = (typeof RESOLUTIONS)[number];
 
-/** An event that could not be booked, as it arrived. */
+/** Holds an event that could not be booked, as it arrived. */
 @Entity('usage_dead_letters')
 export class DeadLetterRow {
   @PrimaryColumn({ type: 'bigint', generated: 'identity', transformer: safeIntegerColumn })

@@ -39,7 +39,7 @@ const placeSchema = z
 const COMPARED_AGAIN_SECONDS = 10;
 const finalSchema = z.object({ kind: z.literal('usage'), charge: z.number() });
 
-/** Usage events that could not be booked: listed, corrected, booked again or dismissed by a person. */
+/** Lists, corrects, books and dismisses usage events that could not be booked. A person decides each of them. */
 @Injectable()
 export class DeadLettersService {
   constructor(
@@ -100,7 +100,7 @@ export class DeadLettersService {
     );
   }
 
-  /** One person at a time; those who come later find it resolved. */
+  /** One person resolves a letter at a time; the next one finds it resolved. */
   private alone<T>(id: number, work: (letter: DeadLetterRow) => Promise<T>): Promise<T> {
     const lock = [ADVISORY_LOCK_FAMILIES.deadLetter, id % 2 ** 31] as const;
     return whileLocked(this.dataSource, lock, async () => work(await this.open(id)));
@@ -145,7 +145,10 @@ export class DeadLettersService {
   }
 }
 
-/** The event of a letter with some fields of its payload replaced. A MAC does not outlive a correction; the person who books it vouches for it. */
+/**
+ * Returns the event of a letter with some fields of its payload replaced. A MAC does not survive a correction; the person who books it is responsible
+ * for it.
+ */
 function toEvent(
   { rid, seq, delta, payload }: DeadLetterRow,
   fields: Readonly<Record<string, unknown>>,

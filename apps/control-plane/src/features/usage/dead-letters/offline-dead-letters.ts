@@ -8,12 +8,12 @@ import { offlineIngest } from '../ingest/offline-ingest.ts';
 import { DeadLetterRow } from './dead-letter.entity.ts';
 import { DeadLettersService } from './dead-letters.service.ts';
 
-/** Entities that a data source needs for it. */
+/** The entities that a data source needs for this service. */
 export const DEAD_LETTER_ENTITIES = [DeadLetterRow];
 
 /**
- * The service without a running control plane, for the program of administrators. What it promises to Redis waits in PostgreSQL until a control
- * plane carries it there. `balances`: as the running service has it; null for commands that book nothing.
+ * Makes the service without a running control plane, for the administrators' program. Writes to Redis wait in PostgreSQL until a control plane sends
+ * them. `balances` is the running service's, or null for commands that book nothing.
  */
 export function offlineDeadLetters(
   dataSource: DataSource,

@@ -6,7 +6,7 @@ import { uuidTimeMs } from '../ingest/read-event.ts';
 
 const countRow = z.object({ count: z.number() });
 
-/** Events that are not booked and wait for a person. */
+/** Counts the events that are not booked and wait for a person. */
 export async function countDeadLetters(dataSource: DataSource): Promise<number> {
   const [row]: unknown[] = await dataSource.query(
     'SELECT count(*)::int AS count FROM usage_dead_letters WHERE resolved_at IS NULL',
@@ -14,11 +14,11 @@ export async function countDeadLetters(dataSource: DataSource): Promise<number> 
   return countRow.parse(row).count;
 }
 
-/** Dead letters that wait for an administrator. */
+/** Returns the dead letters that wait for an administrator. */
 export const waitingDeadLetters = (dataSource: Pick<DataSource, 'query'>): Promise<WaitingRows> =>
   waitingRows(dataSource, 'usage_dead_letters WHERE resolved_at IS NULL');
 
-/** Returns whether an event of this number, or the final of its request, is in the usage. */
+/** Returns whether an event with this number, or the final of its request, is booked. */
 export async function isBooked(
   dataSource: Pick<DataSource, 'query'>,
   { rid, seq }: RelayedEvent,

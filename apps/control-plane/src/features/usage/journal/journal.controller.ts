@@ -5,7 +5,7 @@ import type { Request } from 'express';
 import { Permission } from '../../../platform/access/permission.ts';
 import { JournalService } from './journal.service.ts';
 
-/** For proxy nodes alone: outside /admin-api, refused by the front door, and proven by the node's credential over every byte. */
+/** Serves proxy nodes only. The route is outside /admin-api, the front door refuses it, and the node's credential authenticates every byte. */
 @Controller()
 export class JournalController {
   constructor(private readonly journal: JournalService) {}

@@ -13,21 +13,21 @@ import { NodeRegistry } from '../../proxy-nodes/node-registry.ts';
 import { BookedFigures } from '../ingest/booked-figures.ts';
 import { UsageIngest } from '../ingest/usage-ingest.service.ts';
 
-/** A proof older than this is refused; repeating a younger one books nothing twice. */
+/** An older proof is refused. Repeating a younger one books nothing twice. */
 const PROOF_AGE_MAX_MS = 5 * 60_000;
 
-/** The facts that number an event; the rest is judged like any other event. */
+/** These fields number an event. The rest is judged like any other event. */
 const chargedSchema = z.object({ account_id: z.number().int().positive(), charge: z.number() });
 
 export interface ProvenUpload {
-  /** `<name>:<worker>`. */
+  /** The worker's address as `<name>:<worker>`. */
   node: string;
   atMs: number;
   proof: string;
   body: Buffer;
 }
 
-/** Books finals that Redis can no longer take: it lost the data they rest on, or they are older than its memory of settlements. */
+/** Books finals that Redis can no longer take: it lost the data that they refer to, or they are older than its memory of settlements. */
 @Injectable()
 export class JournalService {
   private readonly logger = new Logger('journal');
@@ -40,7 +40,7 @@ export class JournalService {
     @Optional() private readonly host: Host = new Host(),
   ) {}
 
-  /** Answers the request ids that are booked now, dead letters included. Idempotent. */
+  /** Returns the ids of requests that are booked now, dead letters included. The call is idempotent. */
   async take(upload: ProvenUpload): Promise<JournalReceipt> {
     const isYoung = Math.abs(this.host.unixMs() - upload.atMs) <= PROOF_AGE_MAX_MS;
     if (!isYoung || !(await this.nodes.isUploadProven(upload)))
@@ -73,7 +73,7 @@ export class JournalService {
   }
 }
 
-/** Numbers the event as the first charge, without an outbox behind it. */
+/** Numbers the event as the first charge, without an outbox. */
 function toEvent({ rid, payload }: JournalUpload['finals'][number]): RelayedEvent {
   return {
     shard: '',
