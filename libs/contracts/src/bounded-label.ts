@@ -1,7 +1,10 @@
-/** All further values of a label share this one. */
+/** All values beyond the maximum share this label. */
 export const OTHER_LABEL = '_other';
 
-/** Keeps a metric's label to a number of values, so that a scrape stays small whatever the installation holds: those seen first keep their own, the others share `_other`. */
+/**
+ * Limits a metric's label to a number of values, so that a scrape stays small in any installation: the first values keep their own label, the others
+ * share `_other`.
+ */
 export class BoundedLabel {
   readonly #known = new Set<string>();
   readonly #max: number;

@@ -3,8 +3,8 @@ import type { z } from 'zod';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The variables of a process by its schema, or one line for each wrong variable; a line never has the value, which may be a secret.
- * An empty variable counts as not set: compose files and charts write it so.
+ * Parses the variables of a process by its schema. Throws with one line for each wrong variable; a line never contains the value, which may be a
+ * secret. An empty variable counts as missing, because compose files and charts write it so.
  */
 export function parseEnvironment<Schema extends z.ZodType>(
   schema: Schema,

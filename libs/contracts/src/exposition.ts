@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 
-/** https://prometheus.io/docs/instrumenting/exposition_formats/ */
+/** See https://prometheus.io/docs/instrumenting/exposition_formats/. */
 const PROMETHEUS = 'text/plain; version=0.0.4; charset=utf-8';
-/** https://github.com/prometheus/OpenMetrics/blob/main/specification/OpenMetrics.md */
+/** See https://github.com/prometheus/OpenMetrics/blob/main/specification/OpenMetrics.md. */
 const OPEN_METRICS = 'application/openmetrics-text; version=1.0.0; charset=utf-8';
-/** No label's value can read like it: their quotes are escaped. */
+/** No label value can look like an exemplar, because its quotes are escaped. */
 const EXEMPLAR = / # \{\w+="[^"\\]*"(?:,\w+="[^"\\]*")*\} \S+ \S+$/;
 
 export interface Exposition {
@@ -12,7 +12,7 @@ export interface Exposition {
   readonly text: string;
 }
 
-/** OpenMetrics texts of several processes as one: the samples of each metric beside each other, its two lines of description once. */
+/** Joins the OpenMetrics texts of several processes: the samples of a metric follow each other, and its two description lines appear once. */
 export function joinExpositions(texts: readonly string[]): string {
   const samplesOf = new Map<string, string[]>();
   for (const [description, samples] of texts.flatMap(familiesOf)) {
@@ -23,7 +23,10 @@ export function joinExpositions(texts: readonly string[]): string {
   return `${[...samplesOf].flatMap(([description, samples]) => [description, ...samples]).join('\n')}\n# EOF\n`;
 }
 
-/** An OpenMetrics text in the format that the `Accept` header of a scrape asks for: Prometheus' older one, without exemplars, unless it names OpenMetrics. */
+/**
+ * Converts an OpenMetrics text to the format that the scrape's `Accept` header asks for: the Prometheus format without exemplars, unless the header
+ * names OpenMetrics.
+ */
 export function negotiate(accept: string | undefined, openMetrics: string): Exposition {
   if (accept?.includes('application/openmetrics-text'))
     return { contentType: OPEN_METRICS, text: openMetrics };
@@ -38,7 +41,7 @@ export function negotiate(accept: string | undefined, openMetrics: string): Expo
   return { contentType: PROMETHEUS, text: `${families.join('\n\n')}\n` };
 }
 
-/** Returns whether an `Authorization` header presents this credential, in the same time for every other one. */
+/** Returns whether an `Authorization` header presents this credential. A wrong credential takes the same time whatever it is. */
 export function bears(authorization: string | undefined, credential: string): boolean {
   return timingSafeEqual(
     digest(authorization?.replace(/^Bearer +/i, '') ?? ''),
@@ -57,7 +60,7 @@ function familiesOf(openMetrics: string): [description: string, samples: string[
     });
 }
 
-/** `# TYPE name counter` as the older format has it: `# TYPE name_total counter`. */
+/** Converts `# TYPE name counter` to the form of the Prometheus format: `# TYPE name_total counter`. */
 function suffixed(line: string): string {
   return line.replace(/^(# \w+ \S+)/, '$1_total');
 }

@@ -1,15 +1,15 @@
 /**
- * Characters that are not seen: the controls of a terminal (C0 and C1), separators of lines, and marks that embed or override the direction of text.
- * Ranges for a regular expression, in the notation that JSON Schema has, too. Tab and line feed are not among them.
+ * Matches characters that are invisible or change how text is shown: terminal controls (C0 and C1), line separators, and marks that embed or override
+ * text direction. The ranges use a notation that JSON Schema has, too. Tab and line feed are excluded.
  */
 export const HIDDEN_MARKS = String.raw`\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069`;
 
-/** A name on one line has no use for these marks either: tab, line feed, and marks of direction that are allowed in running text. */
+/** Matches the hidden marks and those that a one-line name does not need either: tab, line feed, and direction marks that running text may have. */
 export const HIDDEN_IN_NAMES = String.raw`${HIDDEN_MARKS}\u0009\u000a\u061c\u200e\u200f`;
 
 const hidden = new RegExp(`[${HIDDEN_MARKS}]`, 'gu');
 
-/** Text as a terminal may show it: each hidden mark is `instead`. */
+/** Replaces each hidden mark by `instead`, so that a terminal may show the text. */
 export function withoutHiddenMarks(text: string, instead: string): string {
   return text.replace(hidden, instead);
 }

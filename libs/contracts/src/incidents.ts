@@ -1,18 +1,18 @@
 import { z } from 'zod';
 
-/** Refused requests of one key and minute that are kept whole; the others are counted. */
+/** The number of refused requests of one key and minute that are stored completely; further ones are counted. */
 export const REFUSED_KEPT_MAX = 100;
-/** Bytes of an upstream's error that are kept. */
+/** The stored bytes of an upstream's error. */
 export const EXCERPT_BYTES_MAX = 1_024;
-/** Characters of what a refused client was answered that are kept. */
+/** The stored characters of the message that a refused client got. */
 export const REFUSED_MESSAGE_MAX = 300;
 
-/** Entries of one report, so that it stays below 128 KB. */
+/** One report has at most this many entries, so that it stays below 128 KB. */
 export const INCIDENTS_MAX = { refused: 100, counts: 250, excerpts: 20 } as const;
 
 const unixMs = z.number().int().nonnegative();
 const status = z.number().int().min(100).max(999);
-/** PostgreSQL holds neither NUL nor lone surrogates in texts. */
+/** PostgreSQL stores neither NUL nor lone surrogates in texts. */
 const text = (charsMax: number) =>
   z
     .string()
@@ -20,23 +20,23 @@ const text = (charsMax: number) =>
     .refine((value) => value.isWellFormed() && !value.includes('\u0000'), 'is no storable text');
 const code = text(64).min(1);
 const rowId = z.number().int().positive().max(2_147_483_647);
-/** SHA-256 of the keys that were presented, two at most. They may be made up. */
+/** Holds the SHA-256 of at most two presented keys, which may not exist. */
 const keyHashes = z.array(z.string().regex(/^[0-9a-f]{64}$/)).max(2);
 
-/** A request that was answered with an error before it was admitted: it has no usage. */
+/** Describes a request that was refused before admission and has no usage. */
 const refusedSchema = z.strictObject({
   rid: z.uuid(),
   at: unixMs,
   key_hashes: keyHashes,
   status,
   code,
-  /** Is the name in the request; null where it was not read. */
+  /** The model name in the request; null where it was not read. */
   model: text(128).nullable(),
   message: text(REFUSED_MESSAGE_MAX),
 });
 export type RefusedRequest = z.infer<typeof refusedSchema>;
 
-/** Counts the refusals of a key, status and code since the report before, those that are kept whole included. `minute`: its begin. */
+/** Counts the refusals of a key, status and code since the previous report, including completely stored ones. `minute` is its start. */
 const refusalCountSchema = z.strictObject({
   minute: unixMs,
   key_hashes: keyHashes,
@@ -46,7 +46,7 @@ const refusalCountSchema = z.strictObject({
 });
 export type RefusalCount = z.infer<typeof refusalCountSchema>;
 
-/** Holds what an upstream answered in place of a 2xx, without secrets. `place`: of the attempt among those of the request. */
+/** Holds an excerpt of an upstream's error answer, without secrets. `place` is the attempt's number in the request. */
 const errorExcerptSchema = z.strictObject({
   rid: z.uuid(),
   at: unixMs,
@@ -58,7 +58,7 @@ const errorExcerptSchema = z.strictObject({
 });
 export type ErrorExcerpt = z.infer<typeof errorExcerptSchema>;
 
-/** Holds what went wrong at a worker since its last report. None of it decides about charges. */
+/** Holds the incidents of a worker since its last report. They never affect charges. */
 export const incidentsSchema = z.strictObject({
   refused: z.array(refusedSchema).max(INCIDENTS_MAX.refused),
   counts: z.array(refusalCountSchema).max(INCIDENTS_MAX.counts),
@@ -66,7 +66,7 @@ export const incidentsSchema = z.strictObject({
 });
 export type Incidents = z.infer<typeof incidentsSchema>;
 
-/** Is the form in Redis: `body` is `Incidents` as JSON, `proof` that of an upload (`proveUpload`). */
+/** The form in Redis: `body` is `Incidents` as JSON, and `proof` is that of an upload (`proveUpload`). */
 export interface IncidentUpload {
   node: string;
   atMs: number;

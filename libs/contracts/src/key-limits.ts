@@ -1,4 +1,4 @@
-/** The sliding windows in which a key or an account is limited, with what each counts. Their names are names of limits, too. */
+/** Lists the sliding windows that limit a key or an account, with what each counts. Their names are also names of limits. */
 export const RATE_WINDOWS = [
   { name: 'rpm', seconds: 60, counts: 'requests', says: 'Requests a minute' },
   { name: 'rph', seconds: 3_600, counts: 'requests', says: 'Requests an hour' },
@@ -10,7 +10,7 @@ export const RATE_WINDOWS = [
 export type RateWindow = (typeof RATE_WINDOWS)[number]['name'];
 export const WINDOW_NAMES: readonly RateWindow[] = RATE_WINDOWS.map(({ name }) => name);
 
-/** Bounds of each request of a key, and of how many run. lua/shared/limits.lua knows each. */
+/** Lists the bounds of each request of a key and of its concurrency. lua/shared/limits.lua knows each of them. */
 const BOUNDS = [
   { name: 'concurrency', says: 'Requests that run at a time' },
   { name: 'max_input_tokens', says: 'Tokens of a prompt' },
@@ -19,21 +19,21 @@ const BOUNDS = [
 export const BOUND_NAMES = BOUNDS.map(({ name }) => name);
 
 /**
- * The limits that a key can have. The rows of keys, accounts and the installation keep them as one JSON value by name, so a further limit changes
- * no table of the database. 0 = no limit.
+ * Lists all limits of a key. The rows of keys, accounts and the installation store them as one JSON value by name, so a further limit changes no
+ * table of the database. 0 means no limit.
  */
 export const KEY_LIMITS = [...RATE_WINDOWS, ...BOUNDS].map(({ name, says }) => ({ name, says }));
 export type KeyLimit = (typeof KEY_LIMITS)[number]['name'];
 export type KeyLimits = Record<KeyLimit, number>;
 export const LIMIT_NAMES: readonly KeyLimit[] = KEY_LIMITS.map(({ name }) => name);
 
-/** A rate beside those by name: for some models, or of an account over all its keys. */
+/** Describes a rate for some models, or of an account over all its keys. */
 export interface Rate {
   window: RateWindow;
   limit: number;
-  /** Names of models with `*`, separated by commas; '' = all. */
+  /** Model names with `*`, separated by commas; an empty text means all. */
   models: string;
-  /** Rates of tokens count what was read from a cache. */
+  /** True when a rate of tokens counts cache reads. */
   countsCacheReads: boolean;
 }
 
@@ -47,7 +47,7 @@ export function limitFields<Value>(
   >;
 }
 
-/** Returns the same under the names that the ceilings of an account have. */
+/** Returns these fields under the names of an account's ceilings. */
 export function ceilingFields<Value>(
   valueOf: (name: KeyLimit) => Value,
 ): Record<`${KeyLimit}_ceiling`, Value> {

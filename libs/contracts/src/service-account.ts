@@ -1,10 +1,10 @@
 import { createPrivateKey } from 'node:crypto';
 import { z } from 'zod';
 
-/** A service account of Google, as its JSON file names it: https://developers.google.com/identity/protocols/oauth2/service-account. */
+/** A service account of Google, as its JSON file describes it: https://developers.google.com/identity/protocols/oauth2/service-account. */
 export interface ServiceAccount {
   readonly clientEmail: string;
-  /** PEM. */
+  /** The private key in PEM. */
   readonly privateKey: string;
   readonly privateKeyId: string | null;
 }
@@ -23,7 +23,7 @@ const fileSchema = z.object({
   universe_domain: z.literal('googleapis.com').optional(),
 });
 
-/** The text of such a file. No complaint repeats a part of it. Its addresses are passed over: the host of tokens is known. */
+/** Validates the text of such a file. No message repeats a part of it. Its addresses are ignored, because the host of tokens is known. */
 export const serviceAccountSchema = z
   .string()
   .max(16_384)

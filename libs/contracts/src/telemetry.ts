@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { usageFinalSchema, usageReapSchema, withdrawalSchema } from './usage/usage-event.ts';
 
 /**
- * Fields of a report beside the charge, each with the value that replaces one that cannot be read. None of it decides who pays how much,
- * so none of it may keep a charge from being booked: a clock that was set back makes a duration negative, a newer release adds a field.
+ * Lists report fields that do not affect the charge, each with the value that replaces an unreadable one. None of them may keep a charge from being
+ * booked: a clock that was set back makes a duration negative, and a newer release adds a field.
  */
 const STAND_INS = {
   node: '',
@@ -28,15 +28,15 @@ const SHAPES: Readonly<Record<string, Readonly<Record<string, z.ZodType>>>> = {
 const objectSchema = z.record(z.string(), z.unknown());
 
 export interface WithoutBadTelemetry {
-  /** To be judged by the schema of its kind. */
+  /** The schema of its kind validates it next. */
   payload: unknown;
-  /** Telemetry that could not be read. */
+  /** The names of unreadable telemetry fields. */
   unreadable: string[];
-  /** Fields that this release does not know. */
+  /** The names of fields that this release does not know. */
   unknown: string[];
 }
 
-/** Replaces telemetry that cannot be read and removes fields of other releases. Everything that a charge rests on is left as it is. */
+/** Replaces unreadable telemetry and removes unknown fields. Fields that affect a charge stay unchanged. */
 export function withoutBadTelemetry(raw: unknown): WithoutBadTelemetry {
   const fields = objectSchema.safeParse(raw).data;
   const kind = fields?.['kind'];

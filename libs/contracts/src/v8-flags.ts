@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 
-/** In Node 26 V8 itself waits for 16,000, whatever its help says. */
+/** In Node 26, V8 waits for 16,000 calls by default, whatever its help text says. */
 const CALLS_BEFORE_TURBOFAN = 2_000;
 
 /**

@@ -1,6 +1,9 @@
-/** https://cloud.google.com/resource-manager/docs/creating-managing-projects: an id, with the domain of older organisations, or a number. */
+/**
+ * Matches a project id, optionally with the domain of an older organisation, or a project number:
+ * https://cloud.google.com/resource-manager/docs/creating-managing-projects.
+ */
 const PROJECT = /^(?:(?:[a-z0-9.-]+:)?[a-z][a-z0-9-]{4,28}[a-z0-9]|[1-9]\d{3,19})$/;
-/** https://cloud.google.com/vertex-ai/docs/general/locations: a region, a multi-region, or no place at all. */
+/** Matches a region, a multi-region or `global`: https://cloud.google.com/vertex-ai/docs/general/locations. */
 const LOCATION = /^(?:[a-z]{2,20}-[a-z]{2,20}\d{1,2}|us|eu|global)$/;
 
 const PLACES = /^\/v1(?:beta1)?\/projects\/([^/]+)\/locations\/([^/]+)$/;
@@ -12,7 +15,7 @@ const VERTEX_HOST = 'must have the host of the location that its path names';
 
 export const VERTEX_RULES = [VERTEX_PATH, VERTEX_PROJECT, VERTEX_LOCATION, VERTEX_HOST] as const;
 
-/** Returns the fault of an address for the vertex protocol; null where there is none. */
+/** Returns why an address is invalid for the vertex protocol; null when it is valid. */
 export function vertexAddressFault({ pathname, hostname }: URL): string | null {
   const [, project, location] = PLACES.exec(pathname.replace(/\/+$/, '')) ?? [];
   if (project === undefined || location === undefined) return VERTEX_PATH;

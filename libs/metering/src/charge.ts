@@ -31,7 +31,7 @@ export function chargeOf(usage: TokenUsage, price: ChargeWeights): number {
   for (const row of CHARGED)
     microTokens += counted(usage[row.key]) * counted(weightOf(weights, row));
   const upward = microTokens + MICRO_WEIGHTS_PER_WEIGHT - 1;
-  // No term is above the sum: where it is a safe integer, every step was exact.
+  // No term exceeds the sum, so every step was exact when the sum is a safe integer.
   if (Number.isSafeInteger(upward))
     return (upward - (upward % MICRO_WEIGHTS_PER_WEIGHT)) / MICRO_WEIGHTS_PER_WEIGHT;
   return largeChargeOf(usage, weights);
@@ -47,7 +47,7 @@ function largeChargeOf(usage: TokenUsage, price: TierWeights): number {
   return charge;
 }
 
-/** The dearest weight of what an upstream reads or generates, in millionths: which class its tokens are of is not known before. */
+/** Returns the dearest weight of the classes of a side, in millionths. A request's classes are unknown before its answer. */
 export function dearestWeight(price: TierWeights, side: 'prompt' | 'output'): number {
   let dearest = 0;
   for (const row of CHARGED)
@@ -55,7 +55,7 @@ export function dearestWeight(price: TierWeights, side: 'prompt' | 'output'): nu
   return dearest;
 }
 
-/** The cheapest weight of what an upstream reads or generates, in millionths. */
+/** Returns the cheapest weight of the classes of a side, in millionths. */
 export function cheapestWeight(price: TierWeights, side: 'prompt' | 'output'): number {
   let cheapest = Infinity;
   for (const row of CHARGED)
@@ -63,7 +63,7 @@ export function cheapestWeight(price: TierWeights, side: 'prompt' | 'output'): n
   return cheapest;
 }
 
-/** Charged tokens of so many calls, in millionths. */
+/** Returns the charged tokens of these calls, in millionths. */
 export function callMicros(calls: CallCounts, price: TierWeights): bigint {
   return CALLS.reduce(
     (sum, row) => sum + BigInt(calls[row.key as CallKey] ?? 0) * BigInt(weightOf(price, row)),
@@ -71,7 +71,7 @@ export function callMicros(calls: CallCounts, price: TierWeights): bigint {
   );
 }
 
-/** Output tokens that so many charged tokens pay for, rounded down; below zero for a debt, Infinity where output is free. */
+/** Returns the output tokens that this many charged tokens pay for, rounded down; negative for a debt, Infinity where output is free. */
 export function outputPaidBy(chargedTokens: number, price: TierWeights): number {
   const weight = dearestWeight(price, 'output');
   if (weight === 0) return Infinity;
@@ -80,7 +80,7 @@ export function outputPaidBy(chargedTokens: number, price: TierWeights): number 
   );
 }
 
-/** The version in force at `atMs`: the last one not after it. `prices` ascend by effective_at. Undefined before the first. */
+/** Returns the version in force at `atMs`: the last one not after it. `prices` ascend by effective_at. Returns undefined before the first. */
 export function priceInForce<Price extends Pick<PriceVersion, 'effective_at'>>(
   prices: readonly Price[],
   atMs: number,
@@ -88,7 +88,7 @@ export function priceInForce<Price extends Pick<PriceVersion, 'effective_at'>>(
   return prices.findLast((price) => price.effective_at <= atMs);
 }
 
-/** The same weights, those of tiers too, each one of tokens that is set mapped. A call has a price of its own. */
+/** Maps every weight of tokens that is set, including those of tiers. The weights of calls stay. */
 export function mapWeights(price: ChargeWeights, map: (weight: number) => number): ChargeWeights {
   const { tiers } = price;
   return {

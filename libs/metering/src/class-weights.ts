@@ -6,7 +6,7 @@ import {
 } from '@tollgate/contracts';
 import type { PriceVersion } from '@tollgate/snapshot';
 
-/** The weights of a price version, and those of its tiers. */
+/** Holds the weights of a price version, and those of its tiers. */
 export type ChargeWeights = TierWeights & Pick<PriceVersion, 'tiers'>;
 export type TierWeights = Pick<PriceVersion, WeightField>;
 
@@ -15,13 +15,13 @@ export const CHARGED = USAGE_ROWS.filter((row) => row.isCharged).map((row) => ({
   side: row.side,
   isToken: isChargedToken(row),
   weight: `weight_${row.name}` as WeightField,
-  /** Every price version has this weight; null for an optional class without a parent. */
+  /** Every price version has this weight; it is null for an optional class without a parent. */
   parentWeight: (row.parent === null && row.isOptional
     ? null
     : `weight_${row.parent ?? row.name}`) as OwnWeightField | null,
 }));
 
-/** A weight that is not set is the parent's, or 0 without one. */
+/** Returns the weight of a class; a missing one is the parent's, or 0 without a parent. */
 export function weightOf(
   price: TierWeights,
   { weight, parentWeight }: (typeof CHARGED)[number],

@@ -2,30 +2,30 @@ import { O200K_TOKEN_SPLIT_REGEX } from 'gpt-tokenizer/encodingParams/constants'
 import { MergeHeap } from './merge-heap.ts';
 import { NO_RANK, readO200k, TOKEN_BYTES_MAX } from './token-table.ts';
 
-/** Every character belongs to a piece, so each begins where the one before ends. */
+/** Every character belongs to a piece, so each piece begins where the previous one ends. */
 const PIECE = new RegExp(O200K_TOKEN_SPLIT_REGEX.source, 'gu');
 const TABLE = readO200k();
 const UTF8_BYTES_MAX = 3;
 const UTF8 = new TextEncoder();
 const LINE_END = /[\r\n]/;
-/** Behind a piece, what may still belong to it: three characters of a contraction, a letter with its mark, and more. */
+/** This many characters after a piece may still belong to it: a contraction has three, a letter with its mark more. */
 const LOOK_AHEAD_CHARS = 16;
 const ASCII_MAX = 0x7f;
 const TWO_BYTES_MAX = 0x7ff;
 const THREE_BYTES_MAX = 0xffff;
 
-/** Memory of this size is kept for the next piece: longer pieces are rare. */
+/** Memory up to this size is kept for the next piece, because longer pieces are rare. */
 const KEPT_BYTES_MAX = 64 * 1_024;
-/** The piece that is counted. Nothing of it outlives a call. */
+/** Holds the bytes of the current piece. Nothing of it outlives a call. */
 let bytes = new Uint8Array(1_024);
-/** Maps the place at which a part begins to the place at which the next one begins; the last part maps to the length. */
+/** Maps the start of a part to the start of the next one; the last part maps to the length. */
 let next = new Uint32Array(bytes.length);
 let previous = new Int32Array(bytes.length);
-/** The rank of the part that begins here, joined with the next one. */
+/** Holds the rank of the part that begins here, joined with the next one. */
 let ranks = new Uint32Array(bytes.length);
 let heap = new MergeHeap();
 
-/** Tokens (o200k) of a text. A piece of n bytes takes n log n. */
+/** Counts the tokens (o200k) of a text. A piece of n bytes takes n log n. */
 export function countTokens(text: string): number {
   let tokens = 0;
   PIECE.lastIndex = 0;
@@ -35,8 +35,8 @@ export function countTokens(text: string): number {
 }
 
 /**
- * A place in a text, about `charsMax` characters (UTF-16) from its beginning, behind which the text can be counted apart, and the tokens before it.
- * It begins a piece, or stands between two tokens of a piece that has no end yet, each of which is joined from its own bytes alone.
+ * Finds a position about `charsMax` characters (UTF-16) from the beginning, after which the text can be counted separately, and the tokens before it.
+ * It is the start of a piece, or lies between two tokens of a piece without an end yet, each of which joins only its own bytes.
  */
 export function countWithin(text: string, charsMax: number): { tokens: number; chars: number } {
   let tokens = 0;
@@ -52,7 +52,7 @@ export function countWithin(text: string, charsMax: number): { tokens: number; c
     : countWithinPiece(text, { end, charsMax });
 }
 
-/** When all tokens begin and end inside characters, the place is between two characters: the token across it is counted with what follows. */
+/** All tokens begin and end inside characters, so the position is between two characters, and the token across it counts with what follows. */
 function countWithinPiece(
   text: string,
   { end, charsMax }: { end: number; charsMax: number },
@@ -69,7 +69,7 @@ function countWithinPiece(
     }
     if (chars > charsMax) break;
     anywhere = { tokens, chars };
-    // A sign takes the line ends behind it into its piece.
+    // A sign takes the following line ends into its piece.
     if (charBytes === part && !LINE_END.test(text.charAt(chars))) between = anywhere;
     tokens += 1;
   }
@@ -86,7 +86,7 @@ function isToken(length: number): boolean {
   return length <= TOKEN_BYTES_MAX && TABLE.rankOf(bytes, 0, length) !== NO_RANK;
 }
 
-/** Answers how many bytes there are. */
+/** Encodes a part of the text as UTF-8 and returns the number of bytes. */
 function encode(text: string, start: number, end: number): number {
   const bytesMax = (end - start) * UTF8_BYTES_MAX;
   if (bytesMax > bytes.length || bytes.length > KEPT_BYTES_MAX) makeRoom(bytesMax);
@@ -98,7 +98,7 @@ function encode(text: string, start: number, end: number): number {
   return end - start;
 }
 
-/** Half of a pair alone is written as U+FFFD, in three bytes. */
+/** Returns the number of UTF-8 bytes of a UTF-16 unit; a lone surrogate becomes U+FFFD, in three bytes. */
 function utf8Bytes(code: number): number {
   if (code <= ASCII_MAX) return 1;
   if (code <= TWO_BYTES_MAX) return 2;
@@ -113,7 +113,10 @@ function makeRoom(bytesMax: number): void {
   ranks = new Uint32Array(bytesMax);
 }
 
-/** Joins the two neighbours with the lowest rank until no two are a token: byte pair encoding. Answers how many parts are left in `next`; each byte is a token. */
+/**
+ * Joins the two neighbours with the lowest rank until no two are a token: byte pair encoding. Each byte is a token. Returns the number of parts left
+ * in `next`.
+ */
 function merge(length: number): number {
   heap.clear();
   for (let part = 0; part < length; part += 1) {
@@ -124,7 +127,7 @@ function merge(length: number): number {
   let parts = length;
   while (heap.take()) {
     const part = heap.position;
-    // One of the two has been joined with another since.
+    // One of the two has been joined with another part since.
     if (ranks[part] !== heap.rank) continue;
     const joined = next[part] as number;
     const after = next[joined] as number;

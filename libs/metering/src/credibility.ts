@@ -12,39 +12,39 @@ import {
 } from '@tollgate/contracts';
 
 /**
- * Tokenizers differ by up to 2, and a provider that runs tools of its own in rounds may report its last rounds only (recorded: 229 reported for 766
- * counted). Beyond this factor a report has less output than the text that was delivered.
+ * Tokenizers differ by up to 2, and a provider that runs tools in rounds may report only its last rounds (recorded: 229 reported for 766 counted).
+ * Beyond this factor a report has less output than the delivered text.
  */
 const TOKENIZERS_FACTOR = 4;
 const TOKENIZERS_TOKENS = 64;
-/** Text has more characters to a token than this only where it is mostly blanks, so a report of fewer tokens is worth a count. */
+/** Only text of mostly blanks has more characters per token than this, so a report of fewer tokens is worth a count. */
 const CHARS_PER_TOKEN_USUAL = 8;
 const CHARS_WORTH_A_COUNT = 512;
-/** No prompt has so many bytes to a token. */
+/** No prompt has this many bytes per token. */
 const PROMPT_BYTES_PER_TOKEN = 16;
 const PROMPT_BYTES_MIN = 4_096;
-/** A report above its limit by no more than this is a matter of counting; charged at the limit, and no reason for an alert. */
+/** A report above its limit by at most this factor is a difference of counting: it is charged at the limit and raises no alert. */
 const OVERRUN_FACTOR = 1.05;
 const OVERRUN_TOKENS = 16;
 /**
- * Holds believe at most this many tokens of an overrun that only a report shows: no model of the tables generates more in an answer. Text that was delivered beyond a limit
- * is counted, and held for in full.
+ * Holds cover at most this many tokens of an overrun that only a report shows, because no model of the tables generates more in an answer. Delivered
+ * text beyond a limit is counted, and held for in full.
  */
 export const REPORTED_OVERRUN_TOKENS_MAX = 131_072;
 
-/** The plain tokens that a request gave its upstream to read, and allowed it to generate. */
+/** Holds the plain tokens that a request gave its upstream to read and allowed it to generate. */
 export interface UsageBounds {
-  /** The most that the request can have had its upstream read, all rounds together; a hold covers it. */
+  /** The most that the request can have made its upstream read, all rounds together; a hold covers it. */
   promptTokens: number;
-  /** Tokens of the prompt's text; 0 where less than all of it may be read. */
+  /** The bytes of the prompt's text; 0 where the upstream may read less than all of it. */
   promptTextBytes: number;
-  /** The most calls of each class that counts calls; a class that is absent was not asked for. */
+  /** The most calls of each class that counts calls; an absent class was not requested. */
   calls?: CallCounts | undefined;
-  /** The limit that was given, times the choices. */
+  /** The output limit times the number of choices. */
   outputTokens: number;
 }
 
-/** Names the reason why a report was not believed, or why an operator should look at it. */
+/** Names why a report was not believed, or why an operator should look at it. */
 export type Doubt =
   | 'not_a_count'
   | 'prompt_beyond_bound'
@@ -52,25 +52,25 @@ export type Doubt =
   | 'output_beyond_limit'
   | 'output_below_text';
 
-/** An answer's output beside the limit it was given. */
+/** Compares an answer's output with its limit. */
 export interface Overrun {
   readonly factor: number;
-  /** Beyond the limit. */
+  /** The tokens beyond the limit. */
   readonly tokens: number;
 }
 
 export interface Judgement {
-  /** The reported counts where they can be charged; null otherwise. */
+  /** The reported counts when they can be charged; otherwise null. */
   usage: ReportedUsage | null;
   doubt: Doubt | null;
-  /** Prompt tokens of the report above the bound: they are not charged. */
+  /** The reported prompt tokens above the bound, which are not charged. */
   excessTokens: number;
 }
 
 /**
- * Judges what an upstream reports: usage from outside is untrusted, and a negative count would raise a balance. Of the prompt, what is within its bound is
- * charged (`promptUpTo` says which classes are cut), of calls what was asked for, and the output is compared with the limit that was given. An informative class (`reasoning`) above
- * its parent is cut to it, not refused (https://github.com/vercel/ai/issues/18614).
+ * Checks an upstream's report: usage from outside is untrusted, and a negative count would raise a balance. The prompt is charged up to its bound
+ * (`promptUpTo` defines which classes are cut), calls up to what was requested, and the output is compared with the limit. An informative class
+ * (`reasoning`) above its parent is cut to it, not refused (https://github.com/vercel/ai/issues/18614).
  */
 export function judgeUsage(usage: ReportedUsage, bounds: UsageBounds): Judgement {
   const prompt = promptTokensOf(usage);
@@ -87,32 +87,32 @@ export function judgeUsage(usage: ReportedUsage, bounds: UsageBounds): Judgement
   return { usage: cut, doubt: 'prompt_beyond_bound', excessTokens };
 }
 
-/** Tokenizers differ by up to this: what one counts as its limit, another counts as twice that. */
+/** Tokenizers differ by up to this factor: one may count twice the tokens that another counts as its limit. */
 const CEILING_FACTOR = 2;
-/** A limit of a few tokens is overrun by a sentence, or by a call of a tool that is finished first. */
+/** A sentence, or a tool call that is finished first, overruns a limit of a few tokens. */
 const CEILING_TOKENS = 1_024;
 
 /**
- * The most that an answer is charged by the gateway's own count, all that it generated together, and the shown text at which a stream is ended whose
+ * Returns the most that an answer is charged by the gateway's own count of all generated text, and the shown text at which a stream ends whose
  * upstream ignores its limit (docs/decisions/0010).
  */
 export function outputCeiling(limit: number): number {
   return CEILING_FACTOR * limit + CEILING_TOKENS;
 }
 
-/** A report of so little output for so much text that the text is worth counting. */
+/** Returns whether a report has so little output for this much text that the text is worth counting. */
 export function isOutputWorthACount(output: number, chars: number): boolean {
   return chars > CHARS_PER_TOKEN_USUAL * output + CHARS_WORTH_A_COUNT;
 }
 
-/** `counted`: tokens of the text that was delivered. */
+/** `counted` are the tokens of the delivered text. */
 export function isOutputBelowText(output: number, counted: number): boolean {
   return counted > TOKENIZERS_FACTOR * output + TOKENIZERS_TOKENS;
 }
 
 /**
- * Returns by how much an output exceeds what the upstream was allowed; null where it does not, or not by more than counting explains. `counted`: what is charged, so
- * that its output above the limit was delivered.
+ * Returns by how much an output exceeds the upstream's limit; null when it does not, or by no more than counting differences. `counted` is charged,
+ * so its output above the limit was delivered.
  */
 export function overrunOf(
   { reported, counted }: { reported?: OutputUsage | null | undefined; counted: OutputUsage },
@@ -131,8 +131,8 @@ function isBeyond(output: number, limit: number): boolean {
 }
 
 /**
- * Returns the factor of a hold's output part for an upstream that has overrun its limits: the factor it was seen to overrun by, but no more tokens
- * than it was seen to add, so that one answer far beyond a tiny limit does not put every larger request out of reach.
+ * Returns the factor of a hold's output part for an upstream that has overrun its limits: the observed factor, bounded by the observed number of
+ * tokens, so that one answer far beyond a tiny limit does not make every larger request too expensive.
  */
 export function heldFactor({ factor, tokens }: Overrun, limit: number): number {
   return Math.ceil(Math.min(factor, 1 + tokens / Math.max(1, limit)));

@@ -1,11 +1,11 @@
 import { NO_USAGE, type TokenUsage } from '@tollgate/contracts';
 
-/** The least any known provider counts for an inline image: an estimate must not charge for more than was sent. */
+/** This is the least that any known provider counts for an inline image: an estimate must not charge for more than was sent. */
 const TOKENS_PER_IMAGE_MIN = 85;
 
 /**
- * Usage of a request whose upstream reported none: the text of the prompt and of what was generated, as tokenised, no template tokens.
- * Never the byte bound, which is for holds (docs/design/metering.md#deduction). Counts in plain tokens; goes with basis `estimated`.
+ * Estimates the usage of a request whose upstream reported none: the tokenised text of the prompt and of the output, without template tokens. It
+ * never uses the byte bound, which is for holds (docs/design/metering.md#deduction). Counts are plain tokens, with the basis `estimated`.
  */
 export function estimateUsage({
   promptTextTokens,

@@ -1,7 +1,7 @@
-/** The usual rate at which the models of a family generate, hidden reasoning included. */
+/** Holds the usual rate at which the models of a family generate, including hidden reasoning. */
 export interface GenerationRate {
   family: string;
-  /** Matches the upstream model's name; the first row that matches holds. */
+  /** Matches the upstream model's name; the first row that matches applies. */
   pattern: RegExp;
   tokensPerSecond: number;
   source: string;
@@ -11,7 +11,7 @@ export interface GenerationRate {
 
 const MEASURED = 'https://artificialanalysis.ai/models';
 
-/** Medians that others have measured; where providers differ, the spread covers the faster one. */
+/** The figures are published medians; where providers differ, the spread covers the faster one. */
 export const GENERATION_RATES: readonly GenerationRate[] = [
   {
     family: 'o mini',
@@ -44,21 +44,21 @@ export const GENERATION_RATES: readonly GenerationRate[] = [
   },
 ];
 
-/** A model of an unknown name may be any of those that are known. */
+/** A model with an unknown name may be any of the known models. */
 const LARGEST = Math.max(...GENERATION_RATES.map(({ tokensPerSecond }) => tokensPerSecond));
 
-/** A run may be this much faster, or as much slower, than the rate by which it is charged. */
+/** A run may be faster or slower than its rate by this factor. */
 export const GENERATION_RATE_SPREAD = 3;
 
-/** Tokens that a model of this name at its upstream usually generates in a second. */
+/** Returns the tokens per second that a model of this name usually generates. */
 export function generationRate(upstreamModel: string): number {
   const row = GENERATION_RATES.find(({ pattern }) => pattern.test(upstreamModel));
   return row?.tokensPerSecond ?? LARGEST;
 }
 
 /**
- * Returns the most that a run has generated in this time, for one whose provider never says, so that a run which its caller ends is charged in full up to
- * `GENERATION_RATE_SPREAD` times the usual rate. `usualTokens`: by the model's own rate, where it has been seen and is higher.
+ * Returns the most that a run has generated in this time, for a provider that never reports it, so that a run that its caller ends is charged in full
+ * up to `GENERATION_RATE_SPREAD` times the usual rate. `usualTokens` uses the model's own observed rate where that is higher.
  */
 export function generatedAtMost(
   runningMs: number,

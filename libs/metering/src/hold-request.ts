@@ -4,16 +4,16 @@ import type { ImageInput } from './bounds/image-bounds.ts';
 import type { ChargeWeights } from './class-weights.ts';
 import type { Overrun } from './credibility.ts';
 
-/** The facts that size a hold; an `Ask` of libs/protocols has them. */
+/** Holds the facts that size a hold; an `Ask` of libs/protocols has them. */
 export interface HoldFacts {
   isStream: boolean;
-  /** The answer continues without its caller: nothing can end it when a hold is used up. */
+  /** True when the answer continues without its caller, so that nothing can end it when a hold is used up. */
   isBackground?: boolean;
-  /** The upstream is given no limit: the answer may be as long as the model can make it. */
+  /** True when the upstream gets no limit, so that the answer may be as long as the model allows. */
   isCompaction?: boolean;
   /** The client's own limit; null when it gave none. */
   outputLimit: number | null;
-  /** `n`. */
+  /** The request's `n`. */
   choices: number;
   prompt: PromptSize;
 }
@@ -22,21 +22,21 @@ export interface PromptSize {
   textBytes: number;
   messageCount: number;
   images: readonly ImageInput[];
-  /** Tools that are defined in the request. */
+  /** The number of tools that the request defines. */
   ownTools: number;
-  /** Tools of vendors, by name: their definitions are in the provider's prompt. */
+  /** The names of vendor tools, whose definitions are in the provider's prompt. */
   vendorTools: readonly string[];
-  /** Inputs that no byte of the request bounds. */
+  /** The number of inputs that the request's bytes do not bound. */
   unboundedInputs: number;
-  /** Rounds in which tools of the provider may add input. */
+  /** The number of rounds in which provider tools may add input. */
   serverToolUses: number;
-  /** The most that tools of the provider may be called, of those that are charged by the call. */
+  /** The most calls of provider tools that are charged by the call. */
   calls?: CallCounts;
-  /** 1 where the provider may shorten the conversation before a round: all that is sent is read again, and in each round at most the window. */
+  /** 1 when the provider may shorten the conversation before a round: it then reads everything again, and at most the window in each round. */
   compactions?: number;
-  /** Bytes beside the text, each at most a token. */
+  /** The bytes that are not text, each at most a token. */
   otherBytes: number;
-  /** Bytes beside the text that may be billed as output, each at most a token. */
+  /** The bytes that are not text and may be billed as output, each at most a token. */
   predictedBytes: number;
   /** The conversation that the request continues without repeating it. */
   thread?: ThreadSize;
@@ -55,12 +55,12 @@ export type ModelSize = Pick<
 export interface HoldRequest {
   ask: HoldFacts;
   model: ModelSize;
-  /** Names of the model at the upstreams that may serve the request; what a name says bounds what is added to the prompt. */
+  /** The model's names at the upstreams that may serve the request. A name bounds what is added to the prompt. */
   upstreamModels: readonly string[];
   price: ChargeWeights;
-  /** Default 4,096. */
+  /** The default is 4,096. */
   sliceOutputTokens?: number;
-  /** The prompt's text, tokenised: replaces the byte bound when that did not fit. */
+  /** The tokens of the prompt's text; they replace the byte bound when that did not fit. */
   exactTextTokens?: number;
   /** The overrun of upstreams that may serve the request. */
   overrun?: Overrun | null;

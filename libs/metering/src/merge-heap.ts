@@ -1,8 +1,11 @@
-/** Positions by rank, the lowest first; of equal ranks the leftmost. In numbers: a rank is below 2^18 and a position below 2^31, so both fit into 53 bits. */
+/**
+ * Orders positions by rank, lowest first; of equal ranks the leftmost comes first. A rank is below 2^18 and a position below 2^31, so both fit into
+ * the 53 bits of a number.
+ */
 const POSITIONS = 2 ** 31;
 
 export class MergeHeap {
-  /** The place of the entry that was taken last. */
+  /** The position of the entry that was taken last. */
   rank = 0;
   position = 0;
   #keys = new Float64Array(1_024);
@@ -27,7 +30,7 @@ export class MergeHeap {
     keys[at] = key;
   }
 
-  /** False when there is none. */
+  /** Returns false when the heap is empty. */
   take(): boolean {
     if (this.#size === 0) return false;
     const least = this.#keys[0] as number;
@@ -38,7 +41,7 @@ export class MergeHeap {
     return true;
   }
 
-  /** Puts a key into the free place at the top, and it into its place. */
+  /** Moves a key from the free place at the top down to its place. */
   #sink(key: number): void {
     const keys = this.#keys;
     const size = this.#size;

@@ -4,12 +4,13 @@ import type { ChargeWeights } from './class-weights.ts';
 
 const MICRO = 1_000_000n;
 
-/** Millionths by premium, e.g. `service_tier=priority` -> 2_000_000. */
+/** Maps premiums to millionths, for example `service_tier=priority` to 2_000_000. */
 export type Multipliers = Readonly<Record<string, number>>;
 
 /**
- * The weights of a request that buys these dearer services: each weight of tokens, those of tiers too, times the multiplier of every one, rounded up after each. Node and worker
- * compute it from the same price version, so that a charge can be checked. Throws RangeError for a premium that the version has no multiplier for.
+ * Returns the weights of a request that buys these dearer services: each weight of tokens, including tiers, times the multiplier of every service,
+ * rounded up after each. Node and worker compute it from the same price version, so that a charge can be checked. Throws RangeError for a premium
+ * without a multiplier in the version.
  */
 export function premiumWeights(
   price: ChargeWeights,

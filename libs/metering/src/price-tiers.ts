@@ -1,22 +1,25 @@
 import { CHARGED, weightOf, type ChargeWeights, type TierWeights } from './class-weights.ts';
 
-/** The weights that charge a whole request with so many prompt tokens: those of the last tier below them, else the version's own. */
+/** Returns the weights that charge a whole request with this many prompt tokens: those of the last tier below them, otherwise the version's own. */
 export function weightsAt(promptTokens: number, price: ChargeWeights): TierWeights {
   const tier = price.tiers?.findLast(({ above_prompt_tokens: above }) => above < promptTokens);
   return tier?.weights ?? price;
 }
 
-/** A price that charges no request with at most so many prompt tokens less than its tier does. Holds are sized by it, as only the upstream counts the prompt. */
+/**
+ * Returns a price that charges no request with at most this many prompt tokens less than its tier does. It sizes holds, because only the upstream
+ * counts the prompt.
+ */
 export function dearestReached(price: ChargeWeights, promptTokens: number): ChargeWeights {
   return reached(price, promptTokens, Math.max);
 }
 
-/** A price that charges no request with at most so many prompt tokens more than its tier does. */
+/** Returns a price that charges no request with at most this many prompt tokens more than its tier does. */
 export function cheapestReached(price: ChargeWeights, promptTokens: number): ChargeWeights {
   return reached(price, promptTokens, Math.min);
 }
 
-/** Takes of each class one weight of all tiers that so many prompt tokens may be in. Tiers beyond them stay. */
+/** Chooses for each class one weight among the tiers that this many prompt tokens may be in. Tiers beyond them stay. */
 function reached(
   price: ChargeWeights,
   promptTokens: number,
@@ -34,7 +37,7 @@ function reached(
   return { ...Object.fromEntries(chosen), ...(beyond.length > 0 && { tiers: beyond }) };
 }
 
-/** The parts of the range of prompts, ascending: what they may cost at most, and up to how many prompt tokens. */
+/** Returns the ranges of prompt lengths, ascending: the price that bounds their cost, and the length up to which it applies. */
 export function tierBands(price: ChargeWeights): { price: ChargeWeights; upTo: number }[] {
   const thresholds = price.tiers?.map(({ above_prompt_tokens: above }) => above) ?? [];
   return [0, ...thresholds].map((above, index) => ({

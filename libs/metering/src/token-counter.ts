@@ -2,22 +2,22 @@ import { countTokens, countWithin } from './count-pieces.ts';
 import { TOKEN_BYTES_MAX } from './token-table.ts';
 
 /**
- * Text without a safe boundary is settled in halves: what follows it reaches back over as many characters only where each pair of them has a lower
- * rank than the one before, all the way. A count is exact but for a token or two where no token ends with a character.
+ * Text without a safe boundary is settled in halves of this length: the following text could reach back as far only if each pair of characters has a
+ * lower rank than the one before, all the way. A count is exact except for a token or two where no token ends with a character.
  */
 const UNSETTLED_CHARS_MAX = 1_024;
 export { countTokens };
 
-/** No text has fewer tokens than its bytes divided by this. */
+/** A text has at least its bytes divided by this many tokens. */
 export const BYTES_PER_TOKEN_MAX = TOKEN_BYTES_MAX;
-/** Between two pauses: half a millisecond of work for prose, two for the worst that can be sent. */
+/** The work between two pauses: half a millisecond for prose, two for the worst text. */
 const BATCH_CHARS = 4_096;
-/** A sign after a letter or digit always starts a new piece; an apostrophe may belong to the word, a mark to its letter. */
+/** A sign after a letter or digit always starts a new piece; an apostrophe may belong to the word, and a mark to its letter. */
 const SIGN_AFTER_WORD = /(?<=[\p{L}\p{N}])[^\s\p{L}\p{N}\p{M}']/gu;
 
 /**
- * Counts the tokens (o200k) of text that arrives in pieces. `push` only collects; reading `tokens` tokenises what is certain by then,
- * up to the last boundary that later text cannot move, so the running count never exceeds the true count of the whole text.
+ * Counts the tokens (o200k) of text that arrives in pieces. `push` only collects; reading `tokens` tokenises up to the last boundary that later text
+ * cannot move, so the running count never exceeds the true count of the whole text.
  */
 export class TokenCounter {
   #pieces: string[] = [];
@@ -28,19 +28,19 @@ export class TokenCounter {
     if (text !== '') this.#pieces.push(text);
   }
 
-  /** Tokens that are certain so far. */
+  /** Returns the tokens that are certain so far. */
   get tokens(): number {
     if (this.#pieces.length > 0) this.#countSettled();
     return this.#tokens;
   }
 
-  /** The count that `finish` would return now: not below the certain count, and moved a little by what comes next. */
+  /** Returns the count that `finish` would return now. It is not below the certain count, and later text may change it slightly. */
   get tokensIfEnded(): number {
     const { tokens } = this;
     return this.#tail === '' ? tokens : tokens + countTokens(this.#tail);
   }
 
-  /** Counts a long text that waits beside other work: `pause` is awaited between batches. */
+  /** Counts a long text between other work: `pause` is awaited between batches. */
   async countGently(pause: () => Promise<void>): Promise<void> {
     const text = this.#pieces.join('');
     if (text.length <= BATCH_CHARS) return;
@@ -52,7 +52,7 @@ export class TokenCounter {
     }
   }
 
-  /** No more text will come: the count of all of it. */
+  /** Ends the text and returns the count of all of it. */
   finish(): number {
     this.#collect();
     this.#tokens += countTokens(this.#tail);
@@ -81,8 +81,8 @@ export class TokenCounter {
 }
 
 /**
- * Counts as `countTokens` does, for long texts: `pause` is awaited between batches, so that other requests continue meanwhile. Above `tokensMax` the rest is of no
- * interest: the answer is then some number above it.
+ * Counts as `countTokens` does, for long texts: `pause` is awaited between batches, so that other requests continue. Above `tokensMax` the count
+ * stops, and the answer is some number above it.
  */
 export async function countTokensGently(
   text: string,
@@ -98,8 +98,8 @@ export async function countTokensGently(
 }
 
 /**
- * The last place in `text` where the tokenizer starts a new piece whatever follows, 0 when there is none:
- * a space after something that is not white space, else a sign after a word.
+ * Returns the last position in `text` where the tokenizer starts a new piece whatever follows: a space after a non-blank, otherwise a sign after a
+ * word. Returns 0 when there is none.
  */
 function lastSafeBoundary(text: string): number {
   for (let at = text.lastIndexOf(' '); at > 0; at = text.lastIndexOf(' ', at - 1)) {

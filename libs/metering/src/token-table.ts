@@ -3,11 +3,11 @@ import { createRequire } from 'node:module';
 
 /** The length of o200k's longest token, 128 blanks. */
 export const TOKEN_BYTES_MAX = 128;
-/** Greater than every rank. */
+/** Is greater than every rank. */
 export const NO_RANK = 2 ** 30;
 const TOKENS_MAX = 200_000;
 const BYTES_MAX = 8 * TOKENS_MAX;
-/** A power of two, and more than twice the tokens: a search takes 1.3 looks on the average. */
+/** Is a power of two and more than twice the number of tokens: a search takes 1.3 probes on average. */
 const SLOTS = 2 ** 19;
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 const SEXTETS = Uint8Array.from({ length: 256 }, (_, code) =>
@@ -18,23 +18,23 @@ const LINE_END = 0x0a;
 const PADDING = 0x3d;
 
 interface Tokens {
-  /** All of them, one behind the other, by rank. */
+  /** Holds the bytes of all tokens, one after another, by rank. */
   readonly bytes: Uint8Array;
-  /** The start of each token, then the end of the last one. */
+  /** Holds the start of each token, then the end of the last one. */
   readonly starts: Uint32Array;
   readonly size: number;
 }
 
 /**
- * Tokens by their bytes, in three blocks of memory. The arrays and Maps of strings that the tokenizer's package builds take ten times the memory,
- * and three times as long to load.
+ * Maps token bytes to ranks in three blocks of memory. The arrays and Maps of strings of the tokenizer's package take ten times the memory and three
+ * times as long to load.
  */
 export class TokenTable {
   readonly #tokens: Tokens;
-  /** Each token's rank plus one, where its hash leads or in the next free slot; 0 is free. */
+  /** Holds each token's rank plus one in the slot of its hash or the next free one; 0 is free. */
   readonly #slots: Uint32Array;
 
-  /** `text` has a line for each token: its bytes in base64 and its rank. Ranks rise from 0 on, without a gap. */
+  /** `text` has a line for each token: its bytes in base64 and its rank. Ranks rise from 0 without gaps. */
   constructor(text: Uint8Array) {
     this.#tokens = readTokens(text);
     this.#slots = slotsOf(this.#tokens);
@@ -44,7 +44,7 @@ export class TokenTable {
     return this.#tokens.size;
   }
 
-  /** Returns the rank of the token that has exactly the bytes of `piece` from `start` to `end`; NO_RANK where none has. */
+  /** Returns the rank of the token with exactly the bytes of `piece` from `start` to `end`; NO_RANK when there is none. */
   rankOf(piece: Uint8Array, start: number, end: number): number {
     const slots = this.#slots;
     for (let slot = firstSlot(piece, start, end); ; slot = (slot + 1) % SLOTS) {
@@ -55,20 +55,20 @@ export class TokenTable {
   }
 }
 
-/** OpenAI's file, which the tokenizer's package brings along. */
+/** Reads OpenAI's file, which the tokenizer's package contains. */
 export function readO200k(): TokenTable {
   const { resolve } = createRequire(import.meta.url);
   return new TokenTable(readFileSync(resolve('gpt-tokenizer/data/o200k_base.tiktoken')));
 }
 
-/** One loop over local variables: it runs once, before V8 has made anything of it fast. */
+/** One loop over local variables reads the table: it runs once, before V8 optimises anything. */
 function readTokens(text: Uint8Array): Tokens {
   const bytes = new Uint8Array(BYTES_MAX);
   const starts = new Uint32Array(TOKENS_MAX + 1);
   let size = 0;
   let end = 0;
   for (let at = 0; at < text.length; at += 1) {
-    // Four letters are three bytes, less those that padding stands for: https://www.rfc-editor.org/rfc/rfc4648#section-4
+    // Four letters are three bytes, less those for padding: https://www.rfc-editor.org/rfc/rfc4648#section-4
     for (; at < text.length && text[at] !== SPACE; at += 4) {
       const third = text[at + 2] as number;
       const fourth = text[at + 3] as number;
@@ -100,7 +100,7 @@ function slotsOf({ bytes, starts, size }: Tokens): Uint32Array {
   return slots;
 }
 
-/** FNV-1a (https://www.rfc-editor.org/rfc/rfc9923), folded. */
+/** Computes FNV-1a (https://www.rfc-editor.org/rfc/rfc9923), folded to the table's size. */
 function firstSlot(bytes: Uint8Array, start: number, end: number): number {
   let hash = 0x811c9dc5;
   for (let at = start; at < end; at += 1)

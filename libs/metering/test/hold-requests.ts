@@ -20,7 +20,7 @@ const tiers = fc
     ),
   );
 
-/** Half of them with tiers. */
+/** Half of the prices have tiers. */
 export const price = fc
   .tuple(weights, fc.option(tiers, { nil: undefined }))
   .map(([own, longer]) => ({ ...own, ...(longer && { tiers: longer }) }));

@@ -1,6 +1,9 @@
 import { presetAt } from './provider-presets.ts';
 
-/** Returns whether closing a stream to this upstream ends what it bills: the administrator's setting where there is one, else what is known of its host. A host that is not known is taken to bill the whole answer. */
+/**
+ * Returns whether closing a stream to this upstream ends its billing: the administrator's setting where there is one, otherwise what is known of its
+ * host. An unknown host is assumed to bill the whole answer.
+ */
 export function stopsBillingOnClose({
   base_url,
   stops_billing_on_close,

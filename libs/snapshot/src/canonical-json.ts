@@ -1,7 +1,6 @@
 /**
- * One text per JSON value, whatever order its keys came in: keys sorted by UTF-16 code units, no white space,
- * numbers and strings as ECMAScript writes them (the scheme of RFC 8785). PostgreSQL's jsonb reorders keys,
- * so a checksum over anything less would not survive a round trip.
+ * Serialises a JSON value to one text whatever the order of its keys: keys sorted by UTF-16 code units, no white space, numbers and strings as
+ * ECMAScript writes them (RFC 8785). PostgreSQL's jsonb reorders keys, so a checksum over the original text would not survive a round trip.
  */
 export function canonicalJson(value: unknown): string {
   if (typeof value === 'number' && !Number.isFinite(value))

@@ -40,7 +40,7 @@ export function compileSnapshot(rows: RoutingRows): SnapshotDocument {
   };
 }
 
-/** Is true for a price version that no node refuses. */
+/** Returns true for a price version that no node refuses. */
 export function isReadByAll(
   { tiers }: Pick<PriceRow, 'tiers'>,
   { spokenProtocols }: Pick<RoutingRows, 'spokenProtocols'>,
@@ -69,7 +69,7 @@ function toSnapshotModel(row: ModelRow, prices: readonly PriceRow[]): SnapshotMo
     ...(Object.keys(row.failover).length > 0 && { failover: { ...row.failover } }),
     ...(row.readsMoreThanSent && { reads_more_than_sent: true }),
     ...(row.cachesPrompts && { caches_prompts: true }),
-    // The later made of two versions with one moment wins: it comes last, and the last version not after now is in force.
+    // The later made of two versions with one effective time comes last and is in force.
     prices: prices
       .toSorted((a, b) => a.effectiveAtMs - b.effectiveAtMs || a.id - b.id)
       .map(toPriceVersion),

@@ -1,13 +1,13 @@
 import { ChunkLines } from './chunk-lines.ts';
 
-/** The members of node:http's socket that this file uses: its parser, whose current read is not public, and the reads that follow. */
+/** The members of node:http's socket that this file uses: the parser, whose current read is not public, and the reads that follow. */
 export interface ReadSocket {
   parser?: { getCurrentBuffer?: () => Uint8Array } | null;
   prependListener: (event: 'data', listener: (bytes: Uint8Array) => void) => unknown;
   removeListener: (event: 'data', listener: (bytes: Uint8Array) => void) => unknown;
 }
 
-/** No chunk size holds it, so Node's parser answers 400 and closes the connection when it meets it. */
+/** A chunk size never contains this byte, so Node's parser answers 400 and closes the connection. */
 const REFUSED_BYTE = 0;
 
 /**
@@ -43,14 +43,14 @@ function watch(socket: ReadSocket, bodies: readonly ChunkLines[]): void {
     left = left.filter((body) => !body.isOver);
     if (left.length === 0) socket.removeListener('data', look);
   };
-  // Before Node's own listener, which hands the same bytes to the parser.
+  // This listener runs before Node's own, which passes the same bytes to the parser.
   socket.prependListener('data', look);
 }
 
 /**
- * Returns the places at which the body may begin. The read can hold the end of an earlier request, and the head can have begun in an earlier read; but a head
- * ends with two line ends in any case, and what follows another such pair is not a chunk size, or is in a body that no route accepts:
- * JSON has no semicolon at the beginning of a line.
+ * Returns the positions at which the body may begin. The read can contain the end of an earlier request, and the head can have begun in an earlier
+ * read; but a head always ends with two line ends. Text after another such pair is not a chunk size, or is in a body that no route accepts: JSON has
+ * no semicolon at the beginning of a line.
  */
 function endsOfHead(read: Uint8Array): number[] {
   const text = Buffer.from(read.buffer, read.byteOffset, read.byteLength);

@@ -6,20 +6,20 @@ const SEMICOLON = 0x3b;
 type Part = 'size' | 'end of size line' | 'data' | 'CR after data' | 'LF after data' | 'over';
 
 /**
- * Follows the lines that state the sizes of chunks through the raw bytes of a body, however reads split it, to the line of the last
- * chunk. It accepts at least what Node's parser accepts, which refuses everything else that is not strictly formed by itself.
+ * Follows the chunk-size lines through the raw bytes of a body, however reads split it, up to the last chunk. It accepts at least everything that
+ * Node's parser accepts, which refuses other malformed bodies itself.
  */
 export class ChunkLines {
   #part: Part = 'size';
   #size = 0;
   #digits = 0;
 
-  /** Nothing more to see: the last chunk was reached, or the bytes are not a chunked body. */
+  /** Is true when nothing is left to check: the last chunk was reached, or the bytes are not a chunked body. */
   get isOver(): boolean {
     return this.#part === 'over';
   }
 
-  /** Reads on from `start`. The index of the first extension in these bytes; -1 when they have none. */
+  /** Reads on from `start` and returns the index of the first chunk extension in these bytes; -1 when there is none. */
   findExtension(bytes: Uint8Array, start = 0): number {
     let at = start;
     while (at < bytes.length && !this.isOver) {

@@ -7,8 +7,8 @@ interface Server extends EventEmitter {
 }
 
 /**
- * Node's `close` ends the connections that are idle at that moment. This ends each other one after its response; without it, a connection
- * whose request was in progress keeps the server open for the whole keep-alive time.
+ * Ends each connection after its current response when the server closes. Node's `close` ends only the idle connections; without this, a connection
+ * with a running request keeps the server open for the whole keep-alive time.
  */
 export function endConnectionsOnClose(server: Server): void {
   server.on('request', (_request, response: EventEmitter) => {

@@ -1,11 +1,11 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * The one policy of where the product may connect to on a user's request (security S1-S5): upstream base URLs at save, and the very
- * address a node dials. Both ends use this file, so a name that resolves elsewhere later (DNS rebinding) meets the same rule.
+ * Describes where the product may connect to on a user's request (security S1-S5). It applies to upstream base URLs when they are saved and to each
+ * address that a node dials, so that a name that resolves elsewhere later (DNS rebinding) meets the same rule.
  */
 export interface OutboundPolicy {
-  /** Ranges named by UPSTREAM_ALLOW_PRIVATE; everything else that is not public is refused. */
+  /** The ranges of UPSTREAM_ALLOW_PRIVATE. Every other address that is not public is refused. */
   readonly allowPrivate: readonly AddressRange[];
 }
 type AddressRange = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
@@ -25,21 +25,21 @@ const RULES = {
     'leads to a private, local or reserved address that UPSTREAM_ALLOW_PRIVATE does not name',
   port: 'no model provider answers on port',
 };
-/** The causes for which a base URL is refused. A reason begins with one of these. */
+/** The reasons for refusing a base URL. A message begins with one of these. */
 export const BASE_URL_RULES: readonly string[] = Object.values(RULES);
 
-/** Services that are never a model provider; an operator's range must not become a door to them. */
+/** These ports belong to services that are never a model provider; an operator's range must not open them. */
 const REFUSED_PORTS: ReadonlySet<number> = new Set([
   1433, 1521, 2049, 2181, 2375, 2376, 2379, 2380, 3306, 3389, 5432, 5672, 6379, 6380, 8500, 9042,
   9092, 9200, 11211, 26379, 27017,
 ]);
 const WEB_PORTS: ReadonlySet<number> = new Set([80, 443]);
 const PRIVILEGED_PORT_MAX = 1023;
-/** Azure's metadata host sits in public space. */
+/** Azure's metadata host has a public address. */
 const AZURE_WIRE_SERVER = '168.63.129.16';
 const GLOBAL_UNICAST = ipaddr.parse('2000::');
 
-/** Reads a comma-separated list of CIDR ranges or single addresses. Throws an Error naming the entry that is neither. */
+/** Parses a comma-separated list of CIDR ranges or single addresses. Throws an Error naming the entry that is neither. */
 export function parseOutboundPolicy(text: string): OutboundPolicy {
   const entries = text
     .split(',')
@@ -49,8 +49,8 @@ export function parseOutboundPolicy(text: string): OutboundPolicy {
 }
 
 /**
- * Returns whether this address may be dialled. Public unicast only, unless a range of the policy holds it; unencrypted only
- * inside such a range, since a key travels with every request. Anything that is not an address is refused.
+ * Returns whether this address may be dialled. Only public unicast addresses pass, unless a range of the policy contains the address; unencrypted
+ * connections pass only inside such a range, because a key travels with every request. A text that is not an address is refused.
  */
 export function isAddressAllowed(
   address: string,
@@ -63,8 +63,8 @@ export function isAddressAllowed(
 }
 
 /**
- * Judges a URL someone wants us to call, and gives its canonical text without trailing slash. The host must be written as the URL
- * parser reads it: `0x7f.1`, `127.0.0.1.` or a look-alike in another script are refused rather than understood.
+ * Checks a URL that someone wants us to call and returns its canonical text without a trailing slash. The host must be written as the URL parser
+ * reads it: `0x7f.1`, `127.0.0.1.` or a look-alike in another script are refused.
  */
 export function checkBaseUrl(text: string, policy: OutboundPolicy): BaseUrlVerdict {
   if (text.length > URL_CHARS_MAX) return refused(RULES.length);
@@ -100,7 +100,7 @@ function hostRefusal(url: URL, text: string, policy: OutboundPolicy): string | u
   ) {
     return RULES.address;
   }
-  // The address behind a name is judged when it is dialled; without a private range no unencrypted address could ever pass there.
+  // The address of a name is checked when it is dialled. Without a private range no unencrypted address could pass there.
   return isEncrypted || policy.allowPrivate.length > 0 ? undefined : RULES.encrypted;
 }
 
@@ -122,7 +122,7 @@ function parseRange(entry: string): AddressRange {
   }
 }
 
-/** `::ffff:10.0.0.1` is 10.0.0.1: the operating system dials it as such. */
+/** Returns `::ffff:10.0.0.1` as 10.0.0.1, which is the address that the operating system dials. */
 function canonicalAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   return ipaddr.isValid(text) ? ipaddr.process(text) : undefined;
 }
@@ -133,7 +133,7 @@ function isInRanges(address: ipaddr.IPv4 | ipaddr.IPv6, ranges: readonly Address
   );
 }
 
-/** IPv6 outside 2000::/3 is not global unicast, whatever a list of special ranges forgets (RFC 4291, 2.4). */
+/** IPv6 outside 2000::/3 is not global unicast, whatever a list of special ranges omits (RFC 4291, 2.4). */
 function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   if (address.range() !== 'unicast') return false;
   return address.kind() === 'ipv4'

@@ -6,7 +6,7 @@ interface Request {
   httpVersionMajor: number;
   httpVersionMinor: number;
   headers: Readonly<Record<string, unknown>>;
-  /** Names and values in turn. */
+  /** Names and values alternate. */
   rawHeaders: readonly string[];
   socket: ReadSocket & { destroy: () => unknown };
 }
@@ -25,7 +25,7 @@ export function refuseUnclearFraming(server: EventEmitter): void {
   server.emit = (event: string | symbol, ...parts: unknown[]): boolean => {
     if (event !== 'request' && event !== 'checkContinue') return emit(event, ...parts);
     const [request, response] = parts as [Request, Response];
-    // The same read can hold more behind a refused request.
+    // The same read can contain more bytes behind a refused request.
     if (refused.has(request.socket)) return true;
     if (!isUnclear(request)) return emit(event, ...parts);
     refused.add(request.socket);

@@ -1,18 +1,18 @@
-/** W3C Trace Context, section 3.2; version ff and ids of zeros are not valid. */
+/** Matches a `traceparent` of W3C Trace Context, section 3.2. Version ff and ids of zeros are invalid. */
 export const TRACEPARENT =
   /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** The place of a span in a trace. */
+/** Identifies a span in a trace. */
 export interface TraceContext {
-  /** 32 hex digits. */
+  /** Has 32 hex digits. */
   readonly traceId: string;
-  /** 16 hex digits. */
+  /** Has 16 hex digits. */
   readonly spanId: string;
-  /** The span is recorded by what made it. */
+  /** True when the maker of the span records it. */
   readonly isSampled: boolean;
 }
 
-/** Null for what is no `traceparent`. */
+/** Returns null for a text that is not a `traceparent`. */
 export function readTraceparent(text: unknown): TraceContext | null {
   if (typeof text !== 'string' || !TRACEPARENT.test(text)) return null;
   return {

@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 
 export type AddressRange = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 
-/** Reads a comma-separated list of addresses and CIDR ranges. Throws an Error naming the entry that is neither. */
+/** Parses a comma-separated list of addresses and CIDR ranges. Throws an Error naming the entry that is neither. */
 export function parseRanges(text: string): AddressRange[] {
   return text
     .split(',')
@@ -24,8 +24,8 @@ export function isTrustedProxy(address: string, trusted: readonly AddressRange[]
 }
 
 /**
- * The address of the caller. X-Forwarded-For is read from the right and only as far as trusted proxies wrote it: its left end is the
- * caller's own invention (CVE-2026-110726).
+ * Returns the caller's address. X-Forwarded-For is read from the right and only as far as trusted proxies wrote it, because the caller can invent its
+ * left end (CVE-2026-110726).
  */
 export function callerAddress(
   peer: string,

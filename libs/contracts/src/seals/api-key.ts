@@ -1,15 +1,15 @@
 import { hash, randomBytes } from 'node:crypto';
 
 /**
- * API keys: `sk-tg-<account id, base 36>-<256 random bits, base64url>`.
- * The account id names the Redis shard, so admission needs no lookup before its one round trip.
+ * Matches API keys: `sk-tg-<account id, base 36>-<256 random bits, base64url>`. The account id determines the Redis shard, so admission needs no
+ * lookup before its one round trip.
  */
 const API_KEY_PATTERN = /^sk-tg-([0-9a-z]{1,11})-([A-Za-z0-9_-]{43})$/;
 const DISPLAY_PREFIX_CHARS = 8;
 
 export interface ParsedApiKey {
   accountId: number;
-  /** SHA-256 of the whole key, lower-case hex: the only form in which a key is stored or looked up. */
+  /** The SHA-256 of the whole key in lower-case hex. Keys are stored and looked up only in this form. */
   hash: string;
 }
 
@@ -22,7 +22,7 @@ export function issueApiKey(accountId: number): { key: string; hash: string; pre
   };
 }
 
-/** Returns undefined for anything that was never issued; callers answer it exactly as they answer an unknown key (security S9). */
+/** Returns undefined for a text that cannot be an issued key. Callers answer it exactly as an unknown key (security S9). */
 export function parseApiKey(text: string): ParsedApiKey | undefined {
   const match = API_KEY_PATTERN.exec(text);
   if (!match) return undefined;

@@ -1,15 +1,15 @@
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 
 /**
- * Everything that the control plane writes into Redis for nodes to believe carries a MAC, because Redis is not trusted: who can write
- * there must not be able to speak as the control plane. A purpose has a key of its own, so a MAC of one never passes for another.
+ * Signs everything that nodes believe from Redis, because someone who can write to Redis must not be able to speak for the control plane. Each
+ * purpose has its own key, so a MAC of one purpose is invalid for another.
  */
 export type MacPurpose = 'snapshot-seal' | 'acknowledgement' | 'end-request';
 
 export interface EncryptionKeys {
   /** ENCRYPTION_KEY: 32 bytes, base64url. Everything new is signed and sealed with it. */
   current: string;
-  /** ENCRYPTION_KEY_NEXT: read as well, so that a key can be changed on one process after the other. */
+  /** ENCRYPTION_KEY_NEXT is accepted as well, so that the key can be changed in one process after another. */
   next?: string | undefined;
 }
 
@@ -22,9 +22,9 @@ export function encryptionKeysOf(environment: {
 }
 
 export interface ControlPlaneMac {
-  /** `<key id>.<hex>` over the parts, which are signed as JSON, so that none can run over into the next. */
+  /** Returns `<key id>.<hex>` over the parts. The parts are signed as JSON, so that none can run into the next. */
   sign(purpose: MacPurpose, parts: readonly unknown[]): string;
-  /** False for a MAC of an unknown key, of another purpose or over other parts. */
+  /** Returns false for a MAC of an unknown key, of another purpose or over other parts. */
   isSigned(purpose: MacPurpose, parts: readonly unknown[], mac: string): boolean;
 }
 
@@ -32,7 +32,7 @@ const KEY_BYTES = 32;
 const KEY_ID_CHARS = 8;
 const MAC_FORM = /^([0-9a-f]{8})\.([0-9a-f]{64})$/;
 
-/** Names a key without telling it. */
+/** Identifies a key without revealing it. */
 export function keyIdOf(encryptionKey: string): string {
   return createHash('sha256')
     .update(derive(encryptionKey, 'key-id'))

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 
 const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
-/** UTF-8 takes at most so many bytes for one UTF-16 unit. */
+/** UTF-8 needs at most this many bytes for one UTF-16 unit. */
 const BYTES_A_UNIT_MAX = 3;
 const KEPT_MAX = 1_000;
 
@@ -16,8 +16,8 @@ let inside = Buffer.allocUnsafeSlow(16_384);
 const outside = Buffer.allocUnsafeSlow(BLOCK_BYTES + DIGEST_BYTES);
 
 /**
- * HMAC-SHA-256 (RFC 2104) in hex of a text, under a key of 32 bytes in hex. `createHmac` makes an object of OpenSSL's for each call and prepares the key again:
- * 5.3 us a final where two hashes over buffers that are used again take 3.1.
+ * Computes HMAC-SHA-256 (RFC 2104) of a text in hex, with a key of 32 bytes in hex. `createHmac` makes an OpenSSL object for each call and prepares
+ * the key again, which takes 5.3 us a final; two hashes over reused buffers take 3.1.
  */
 export function hmacSha256(text: string, keyHex: string): string {
   const { inner, outer } = padsOf(keyHex);

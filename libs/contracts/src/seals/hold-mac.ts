@@ -2,20 +2,20 @@ import { timingSafeEqual } from 'node:crypto';
 import { hmacSha256 } from './hmac-sha256.ts';
 
 /**
- * A node signs what a hold of it has used so far, with every call that changes it. The MAC stays with the hold in Redis and leaves with the charge of
- * a reap, which Redis' own function writes: without it a writer of Redis could charge accounts in the name of nodes that are gone.
+ * A node signs the use of its holds with every call that changes it. The MAC stays with the hold in Redis and leaves with the charge of a reap, which
+ * Redis' own function writes. Without it, someone who can write to Redis could charge accounts in the name of nodes that are gone.
  */
 export interface HoldUse {
   rid: string;
   accountId: number;
   modelId: number;
-  /** Charged tokens: what a reap charges. */
+  /** The charged tokens that a reap charges. */
   usedTokens: number;
-  /** The budgets that it counts against, as `readClaims` reads them; absent without any, and before Redis has named them. */
+  /** The budgets that the hold counts against, as `readClaims` reads them; absent without budgets, and until Redis has named them. */
   claims?: string | undefined;
 }
 
-/** Hex; `credentialHash` as `hashCredential` makes it. */
+/** Returns a MAC in hex. `credentialHash` comes from `hashCredential`. */
 export type SignHold = (use: HoldUse) => string;
 
 export function holdSigner(credentialHash: string): SignHold {
@@ -28,7 +28,7 @@ export function holdSigner(credentialHash: string): SignHold {
   };
 }
 
-/** `mac`: 64 hex digits, as `splitFinal` finds it. */
+/** `mac` has 64 hex digits, as `splitFinal` finds it. */
 export function isHoldSigned(use: HoldUse, mac: string, credentialHash: string): boolean {
   return timingSafeEqual(Buffer.from(mac), Buffer.from(holdSigner(credentialHash)(use)));
 }

@@ -1,4 +1,4 @@
-/** The protocols that clients speak, a row each. libs/protocols says how each is read and answered. */
+/** Lists the protocols that clients speak, one row each. libs/protocols defines how each is read and answered. */
 export const CLIENT_PROTOCOL_ROWS = [
   { name: 'chat', path: '/v1/chat/completions', kind: 'chat', operation: 'chat' },
   { name: 'messages', path: '/v1/messages', kind: 'chat', operation: 'chat' },
@@ -16,9 +16,9 @@ export const CLIENT_PROTOCOL_ROWS = [
 interface ClientProtocolRow {
   name: string;
   path: string;
-  /** The kind of model that it calls. */
+  /** The kind of model that the protocol calls. */
   kind: 'chat' | 'embedding';
-  /** `gen_ai.operation.name` of OpenTelemetry: https://opentelemetry.io/docs/specs/semconv/gen-ai/ */
+  /** The value of `gen_ai.operation.name` in OpenTelemetry: https://opentelemetry.io/docs/specs/semconv/gen-ai/ */
   operation: string;
 }
 

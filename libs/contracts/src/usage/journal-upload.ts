@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A node hands over finals that Redis cannot take any more at this path of the control plane, outside every public path. */
+/** A node uploads finals that Redis can no longer take to this path of the control plane, which is outside every public path. */
 export const JOURNAL_PATH = '/internal/journal';
 /** These headers name the sender and the time (Unix ms), and carry `proveUpload` over both and the body. */
 export const JOURNAL_HEADERS = {
@@ -12,7 +12,7 @@ export const JOURNAL_HEADERS = {
 export const JOURNAL_BODY_BYTES_MAX = 200 * 1024;
 export const JOURNAL_FINALS_MAX = 500;
 
-/** Finals from a node's journal. `payload` is the JSON text of a `UsageFinal`, as the outbox would have carried it. */
+/** Holds finals from a node's journal. `payload` is the JSON text of a `UsageFinal`, as in the outbox. */
 export const journalUploadSchema = z.strictObject({
   finals: z
     .array(z.strictObject({ rid: z.string().max(64), payload: z.string() }))
@@ -21,6 +21,6 @@ export const journalUploadSchema = z.strictObject({
 });
 export type JournalUpload = z.infer<typeof journalUploadSchema>;
 
-/** Request ids that are in PostgreSQL now, in whatever way; the node may forget them. */
+/** Lists the ids of requests that PostgreSQL has now, in any form; the node may remove them. */
 export const journalReceiptSchema = z.object({ booked: z.array(z.string()) });
 export type JournalReceipt = z.infer<typeof journalReceiptSchema>;

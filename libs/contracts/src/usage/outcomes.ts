@@ -1,10 +1,10 @@
-/** The ways in which a request ends, a row each. */
+/** Lists the ways in which a request ends, one row each. */
 export const OUTCOME_ROWS = [
   /** The upstream finished. */
   { name: 'completed', isFailure: false, chargesUnseen: 'never' },
-  /** The client hung up. */
+  /** The client closed the connection. */
   { name: 'client_closed', isFailure: false, chargesUnseen: 'always' },
-  /** Nothing was delivered, so it costs nothing. */
+  /** Nothing was delivered, so the request costs nothing. */
   { name: 'upstream_failed', isFailure: true, chargesUnseen: 'never' },
   /** The stream broke after output. */
   { name: 'upstream_interrupted', isFailure: true, chargesUnseen: 'never' },
@@ -14,15 +14,15 @@ export const OUTCOME_ROWS = [
   { name: 'access_revoked', isFailure: false, chargesUnseen: 'always' },
   /** The request outlasted the drain of a stopping node, or its node could not renew its hold in time. */
   { name: 'node_stopped', isFailure: true, chargesUnseen: 'when_gone' },
-  /** The request was recovered from a journal or reaped, and is charged for what was counted. */
+  /** The request was recovered from a journal or reaped, and is charged for the counted tokens. */
   { name: 'node_lost', isFailure: true, chargesUnseen: 'never' },
 ] as const satisfies readonly OutcomeRow[];
 
 interface OutcomeRow {
   name: string;
-  /** True if the caller got no usable answer. A caller's hang-up and an empty balance are no failures. */
+  /** True when the caller got no usable answer. A closed connection of the caller and an empty balance are not failures. */
   isFailure: boolean;
-  /** Says when the caller pays for output that was generated and not shown: also after the caller's own end of the stream, or only where the caller had left. */
+  /** Says when the caller pays for generated output that was not shown: also when the caller ended the stream, only when the caller had left, or never. */
   chargesUnseen: 'always' | 'when_gone' | 'never';
 }
 

@@ -11,7 +11,7 @@ const NODE_CHARS_MAX = 128;
 const ERROR_CHARS_MAX = 64;
 const ATTEMPTS_MAX = 16;
 const HASH = /^[0-9a-f]{64}$/;
-/** Beyond them the schema decides. */
+/** The schema decides about other characters. */
 const PRINTABLE = /^[\x20-\x7e]*$/;
 
 const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
@@ -39,7 +39,7 @@ interface Field {
 const always = (check: Check): Field => ({ check, isOptional: false });
 const maybe = (check: Check): Field => ({ check, isOptional: true });
 
-/** The schema judges every field that is not named here. */
+/** The schema checks every field that is not listed here. */
 class Shape {
   readonly #fields: readonly (readonly [name: string, field: Field])[];
 
@@ -98,8 +98,8 @@ const FINAL = new Shape({
 });
 
 /**
- * True for a final as nodes write nearly all of them: the schema accepts it and changes nothing in it. False says nothing; the schema decides.
- * It reads a final in a tenth of the time that the schema takes, which was a third of what booking costs the control plane.
+ * Returns true for a final of the usual form: the schema accepts it and changes nothing in it. False says nothing, and the schema decides. The check
+ * takes a tenth of the schema's time, which was a third of the control plane's cost of booking.
  */
 export function isPlainFinal(value: unknown): value is UsageFinal {
   return FINAL.fits(value);

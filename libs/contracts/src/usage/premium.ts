@@ -1,6 +1,9 @@
 import { z } from 'zod';
 
-/** Fields of a request that buy a dearer service; an administrator may set multipliers for their values. `server_tools` stands for the tools a provider runs, `nested_model` for a further model that a tool or a setting names. */
+/**
+ * Lists the request fields that buy a dearer service; an administrator may set multipliers for their values. `server_tools` stands for tools that the
+ * provider runs, `nested_model` for a further model that a tool or a setting names.
+ */
 export const PREMIUM_FIELDS = [
   'service_tier',
   'speed',
@@ -10,17 +13,17 @@ export const PREMIUM_FIELDS = [
 ] as const;
 export type PremiumField = (typeof PREMIUM_FIELDS)[number];
 
-/** Values of a tier that cost no more than the ordinary one. They pass without a multiplier, and a price takes none: it would never apply. */
+/** Lists tier values that cost no more than the ordinary one. They pass without a multiplier, and a price refuses one, which would never apply. */
 export const ORDINARY_PREMIUMS: ReadonlySet<string> = new Set([
   ...['auto', 'default', 'standard', 'standard_only', 'flex'].map((tier) => `service_tier=${tier}`),
   'speed=standard',
   ...['global', 'not_available'].map((geo) => `inference_geo=${geo}`),
 ]);
 
-/** The dearer services of one request; each names a field and one of its values. */
+/** One request has at most this many dearer services; each names a field and one of its values. */
 export const PREMIUMS_MAX = 16;
 
-/** `service_tier=priority`: how price versions, finals and usage rows name a dearer service. */
+/** Names a dearer service in price versions, finals and usage rows, for example `service_tier=priority`. */
 export const premiumSchema = z
   .string()
   .regex(

@@ -1,23 +1,29 @@
-/** One class of usage. Its `name` is the same in events, columns (`<name>_tokens`, or `<name>` where it counts calls), weights (`weight_<name>`), the journal, metrics and receipts. */
+/**
+ * Describes one class of usage. Its `name` is the same in events, columns (`<name>_tokens`, or `<name>` where it counts calls), weights
+ * (`weight_<name>`), the journal, metrics and receipts.
+ */
 export interface TokenClassRow {
   readonly name: string;
-  /** In `TokenUsage`. */
+  /** The key in `TokenUsage`. */
   readonly key: string;
-  /** The unit that the class counts. Its weight is charged tokens for each. */
+  /** The unit that the class counts. Its weight is the charged tokens per unit. */
   readonly unit: 'token' | 'call';
   /** The side of the class: the upstream read these tokens, or generated them. */
   readonly side: 'prompt' | 'output';
-  /** A charged class has a weight and shares no token with another charged class. An informative class counts tokens that its parent counts as well. */
+  /** A charged class has a weight and shares no token with another charged class. An informative class counts tokens that its parent also counts. */
   readonly isCharged: boolean;
-  /** The parent of an informative class counts the same tokens. The parent of a charged class lends its weight while the class has none; without a parent that weight is 0. */
+  /**
+   * The parent of an informative class counts the same tokens. The parent of a charged class provides its weight while the class has none; without a
+   * parent that weight is 0.
+   */
   readonly parent: string | null;
-  /** Added after the first release: absent from events, journals and price versions that do not use it. Absent is a count of 0, or the parent's weight. */
+  /** True for a class that events, journals and price versions omit when they do not use it. An absent count is 0, and an absent weight is the parent's. */
   readonly isOptional: boolean;
 }
 
 /**
- * Every class of usage, once: the event schema, the journal, weights, charges, columns, roll-ups, statistics, metrics and receipts follow this table.
- * docs/design/metering.md#token-classes says how to add a class.
+ * Lists every class of usage. The event schema, the journal, weights, charges, columns, roll-ups, statistics, metrics and receipts follow this table.
+ * docs/design/metering.md#token-classes explains how to add a class.
  */
 export const TOKEN_CLASSES = [
   {
@@ -65,7 +71,7 @@ export const TOKEN_CLASSES = [
     parent: 'output',
     isOptional: false,
   },
-  // Writes that a cache keeps for an hour; `cache_write` has all others.
+  // Counts writes that a cache keeps for an hour; `cache_write` counts all others.
   {
     name: 'cache_write_1h',
     key: 'cacheWrite1h',
@@ -111,7 +117,7 @@ export const TOKEN_CLASSES = [
     parent: 'output',
     isOptional: true,
   },
-  // Searches of the web that the provider ran: they are a part of what it read.
+  // Counts web searches that the provider ran; they are a part of what it read.
   {
     name: 'searches',
     key: 'searches',

@@ -4,18 +4,18 @@ type Row = (typeof TOKEN_CLASSES)[number];
 type ChargedRow = Extract<Row, { isCharged: true }>;
 export type TokenClass = Row['name'];
 export type ChargedClass = ChargedRow['name'];
-/** Fields of an event, a usage row, an answer. */
+/** Names the field of an event, a usage row or an answer. */
 type FieldOf<R extends Row> = R extends { unit: 'call' } ? R['name'] : `${R['name']}_tokens`;
 export type TokenField = FieldOf<Row>;
 export type ChargedTokenField = FieldOf<ChargedRow>;
-/** Classes that count calls, by their keys in `TokenUsage`. */
+/** Names classes that count calls, by their keys in `TokenUsage`. */
 export type CallKey = Extract<ChargedRow, { unit: 'call' }>['key'];
-/** The number of calls by class; an absent class has none. */
+/** Holds the number of calls by class; an absent class has none. */
 export type CallCounts = Readonly<Partial<Record<CallKey, number>>>;
-/** Fields of a price version. */
+/** Names a field of a price version. */
 export type WeightField = `weight_${ChargedClass}`;
 
-/** Fields of every price version, a parent's weight among them. */
+/** Names the fields that every price version has, including the weights of parents. */
 export type OwnWeightField = `weight_${Extract<ChargedRow, { isOptional: false }>['name']}`;
 
 type PerRow<R extends Row, Own, Optional> = R['isOptional'] extends true ? Optional : Own;
@@ -40,7 +40,7 @@ export const CHARGED_CLASSES = CHARGED_ROWS.map(({ name }) => name);
 export const CHARGED_TOKEN_FIELDS = CHARGED_ROWS.map(tokenField) as ChargedTokenField[];
 export const WEIGHT_FIELDS = CHARGED_ROWS.map(weightField);
 
-/** One field `<name>_tokens`, or `<name>` of calls, for each class, in the table's order; `optional` for the classes that may be absent. */
+/** Returns one field `<name>_tokens`, or `<name>` for calls, for each class in the table's order; `optional` is used for classes that may be absent. */
 export function tokenFields<Own, Optional = Own>(
   own: Own,
   optional: Own | Optional = own,
@@ -48,7 +48,7 @@ export function tokenFields<Own, Optional = Own>(
   return fieldsOf(ROWS, tokenField, (row) => (row.isOptional ? optional : own)) as never;
 }
 
-/** The `tokenFields` of the charged classes alone. */
+/** Returns the `tokenFields` of charged classes only. */
 export function chargedTokenFields<Own, Optional = Own>(
   own: Own,
   optional: Own | Optional = own,
@@ -56,7 +56,7 @@ export function chargedTokenFields<Own, Optional = Own>(
   return fieldsOf(CHARGED_ROWS, tokenField, (row) => (row.isOptional ? optional : own)) as never;
 }
 
-/** One field `weight_<name>` for each charged class; `optional` where the parent's weight may hold. */
+/** Returns one field `weight_<name>` for each charged class; `optional` is used where the parent's weight may apply. */
 export function weightFields<Own, Optional = Own>(
   own: Own,
   optional: Own | Optional = own,

@@ -16,46 +16,49 @@ import { TRACEPARENT } from '../http/trace-context.ts';
 const id = z.number().int().positive();
 const tokens = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 const unixMs = z.number().int().nonnegative();
-/** A PostgreSQL integer: 24 days. */
+/** A PostgreSQL integer allows 24 days. */
 const integer = z.number().int().max(2_147_483_647);
 const durationMs = integer.nonnegative();
 const upstreamId = integer.positive();
-/** PostgreSQL holds neither NUL nor lone surrogates in texts. */
+/** PostgreSQL stores neither NUL nor lone surrogates in texts. */
 const storableText = z
   .string()
   .refine((text) => text.isWellFormed() && !text.includes('\u0000'), 'is no storable text');
 
 const attemptCostSchema = z.strictObject({
   input_tokens: tokens,
-  /** The tokens that arrived; the provider may have made more. */
+  /** The tokens that arrived; the provider may have generated more. */
   output_tokens: tokens,
 });
-/** Tokens a provider may bill the installation for an attempt that the customer does not pay; estimated. */
+/** Estimates the tokens that a provider may bill the installation for an attempt that the customer does not pay. */
 export type AttemptCost = z.infer<typeof attemptCostSchema>;
 
 export const routeAttemptSchema = z.strictObject({
   upstream_id: upstreamId,
   /** Absent in what releases before rests were kept per route have written. */
   route_id: id.optional(),
-  /** HTTP status the upstream answered; absent when it never answered. */
+  /** The HTTP status of the upstream; absent when it never answered. */
   status: integer.optional(),
-  /** Short machine-readable reason; absent on success. */
+  /** A short machine-readable reason; absent on success. */
   error: storableText.max(64).optional(),
   duration_ms: durationMs,
-  /** Absent where the provider cannot have billed the attempt, and on the one that the customer pays. */
+  /** Is absent where the provider cannot have billed the attempt, and on the attempt that the customer pays. */
   cost: attemptCostSchema.optional(),
 });
 
-/** Lists the reasons to pass over an upstream. resting: its route failed again and again, or its provider asked to be left alone. full: as many requests run there as it may have. no_token: the gateway has no valid provider token for it. */
+/**
+ * Lists why an upstream was skipped. `resting`: its route failed repeatedly, or its provider asked for a pause. `full`: it runs as many requests as
+ * it may. `no_token`: the gateway has no valid provider token for it.
+ */
 export const SKIP_REASONS = ['resting', 'full', 'no_token'] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
-/** False for an upstream that was passed over: nothing was sent to it, and `error` says why. */
+/** Returns false for an upstream that was skipped: nothing was sent to it, and `error` gives the reason. */
 export function wasTried({ error }: { error?: string | undefined }): boolean {
   return !SKIP_REASONS.some((reason) => reason === error);
 }
 
-/** The final of one request, written by the node that served it. */
+/** Describes the final of one request, which the serving node writes. */
 export const usageFinalSchema = z.strictObject({
   kind: z.literal('usage'),
   account_id: id,
@@ -69,31 +72,34 @@ export const usageFinalSchema = z.strictObject({
   upstream_id: upstreamId.nullable(),
   attempts: z.array(routeAttemptSchema).max(16),
   outcome: z.enum(OUTCOMES),
-  /** Status the client saw. */
+  /** The status that the client saw. */
   status: integer,
   ...tokenFields(tokens, tokens.optional()),
-  /** Total charge of the request in charged tokens; the worker recomputes it from the counts and the price version. */
+  /** The charge of the whole request in charged tokens. The worker recomputes it from the counts and the price version. */
   charge: tokens,
-  /** SHA-256 hex of the API key that the node was shown: a live record that only Redis knows gives itself away. Not kept. */
+  /** The SHA-256 (hex) of the API key that the client presented. It exposes a live record that exists only in Redis, and is not stored. */
   key_hash: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
   basis: z.enum(['reported', 'estimated']),
-  /** The dearer services it was charged for; absent without any, so that the final is what it was before there were multipliers. */
+  /** The dearer services that the request was charged for; absent when there are none. */
   premiums: z.array(premiumSchema).min(1).max(PREMIUMS_MAX).optional(),
-  /** The budgets in which the request was admitted, as `readClaims` reads them; absent without any. */
+  /** The budgets in which the request was admitted, as `readClaims` reads them; absent without budgets. */
   budgets: z.string().regex(CLAIMS_TEXT).optional(),
   /** Unix ms. */
   started_at: unixMs,
   first_token_ms: durationMs.nullable(),
   duration_ms: durationMs,
-  /** The place of the request's span at the node, where the request is traced, so that settlement and booking belong to its trace. */
+  /** The request's span at the node, where the request is traced, so that settlement and booking join its trace. */
   traceparent: z.string().regex(TRACEPARENT).optional(),
 });
 export type UsageFinal = z.infer<typeof usageFinalSchema>;
 
-/** Written by the REAP script: the node vanished, the last checkpoint is charged. Its counts are unknown; a later seq 1 brings them. */
+/**
+ * Describes the event of the REAP function: the node vanished, and the last checkpoint is charged. Its counts are unknown; a later event with seq 1
+ * brings them.
+ */
 export const usageReapSchema = z.strictObject({
   kind: z.literal('reap'),
   account_id: id,
@@ -106,7 +112,7 @@ export const usageReapSchema = z.strictObject({
   budgets: z.string().regex(CLAIMS_TEXT).optional(),
 });
 
-/** Written by WITHDRAW (seq 0) and by SETTLE on a closing subscription (seq 2). `delta` tokens leave the subscription and are refunded. */
+/** Describes the event of WITHDRAW (seq 0), and of SETTLE on a closing subscription (seq 2). `delta` tokens leave the subscription and are refunded. */
 export const withdrawalSchema = z.strictObject({
   kind: z.literal('withdraw'),
   account_id: id,
@@ -123,29 +129,32 @@ export const usagePayloadSchema = z.discriminatedUnion('kind', [
 export type UsagePayload = z.infer<typeof usagePayloadSchema>;
 
 export const usageEventSchema = z.strictObject({
-  /** UUIDv7 made by the node; its timestamp gives the partition day (UTC), so a retry always meets the same partition. */
+  /** A UUIDv7 that the node makes. Its timestamp gives the partition's day (UTC), so a retry always meets the same partition. */
   rid: z.uuid(),
   seq: z.union([z.literal(0), z.literal(1), z.literal(2)]),
-  /** Charged tokens leaving the subscription; negative only in a seq 1 correction. */
+  /** The charged tokens that leave the subscription. Only a correction (seq 1) may be negative. */
   delta: z.number().int().min(-Number.MAX_SAFE_INTEGER).max(Number.MAX_SAFE_INTEGER),
   payload: usagePayloadSchema,
 });
 export type UsageEvent = z.infer<typeof usageEventSchema>;
 
-/** The relay puts texts straight from the outbox into BullMQ. The worker parses and judges them one by one, so that one poison event cannot block its batch. */
+/**
+ * The relay puts texts from the outbox into BullMQ unchanged. The worker parses and checks them one by one, so that one poison event cannot block its
+ * batch.
+ */
 export interface RelayedEvent {
-  /** Shard tag, e.g. `s03`. */
+  /** The shard's tag, for example `s03`. */
   shard: string;
-  /** The shard's epoch when the relay read the event: usage of an epoch that is gone left no trace in today's Redis. '' where no outbox was involved. */
+  /** The shard's epoch when the relay read the event: usage of an earlier epoch left no trace in today's Redis. It is '' where no outbox was involved. */
   epoch: string;
-  /** Redis stream id `<ms>-<n>`. */
+  /** The Redis stream id as `<ms>-<n>`. */
   outboxId: string;
   rid: string;
   seq: string;
   delta: string;
   payload: string;
 }
-/** A subscription whose tokens did not do for a request. `neededTokens`: what the request needs at least, in charged tokens. */
+/** Names a subscription that lacked tokens for a request. `neededTokens` is the least that the request needs, in charged tokens. */
 export interface FundsHint {
   accountId: number;
   modelId: number;
@@ -153,11 +162,14 @@ export interface FundsHint {
 }
 export interface UsageJob {
   events: RelayedEvent[];
-  /** Names subscriptions whose requests were refused for lack of tokens, so that auto-recharge looks at them at once. A hint: losing one only means the next settle or sweep looks. */
+  /**
+   * Names subscriptions whose requests were refused for lack of tokens, so that auto-recharge evaluates them at once. A lost hint only delays that to
+   * the next settlement or sweep.
+   */
   refusedForFunds?: FundsHint[];
 }
 export const USAGE_QUEUE = 'usage';
-/** Acknowledgements are per (rid, seq): acknowledging the rid alone would let a reap make a node forget an unsettled final (docs/design/metering.md#events). */
+/** An acknowledgement names (rid, seq): with the rid alone, a reap would make a node forget an unsettled final (docs/design/metering.md#events). */
 export interface Acknowledgement {
   rid: string;
   seq: number;

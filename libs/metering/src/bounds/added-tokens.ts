@@ -2,9 +2,9 @@ import type { ImageInput } from './image-bounds.ts';
 import { promptBoundOf } from './prompt-bounds.ts';
 import { toolTokens } from './tool-bounds.ts';
 
-/** Tokens that separate an image from the text around it. */
+/** The tokens that separate an image from the text around it. */
 const TOKENS_PER_IMAGE_MARK = 8;
-/** Tokens that a template puts around the definition of a tool. */
+/** The tokens that a template puts around the definition of a tool. */
 const TOKENS_PER_TOOL = 32;
 
 interface AddedInput {
@@ -13,7 +13,7 @@ interface AddedInput {
   readonly vendorTools: readonly string[];
 }
 
-/** Returns what the provider counts beside the text: images, its template, and its words for tools. */
+/** Returns the tokens that the provider counts in addition to the text: images, its template, and its text for tools. */
 export function addedTokensOf(
   { images, ownTools, vendorTools }: AddedInput,
   upstreamModels: readonly string[],
@@ -26,7 +26,7 @@ export function addedTokensOf(
   return tokens;
 }
 
-/** Returns the most that the provider's own words may have: its template, and what it says about tools. The caller sends none of them. */
+/** Returns the most that the provider's own text may have: its template, and its text about tools. The caller sends none of it. */
 export function templateTokensOf(
   { ownTools, vendorTools }: Pick<AddedInput, 'ownTools' | 'vendorTools'>,
   upstreamModels: readonly string[],

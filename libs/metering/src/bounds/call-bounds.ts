@@ -3,7 +3,7 @@ import { CALL_KEYS, type CallCounts } from '@tollgate/contracts';
 /** A model that reads by itself does so in rounds, each within its context window. */
 export const READING_ROUNDS_MAX = 10;
 
-/** The most calls of each class that a request allows; a model that reads by itself may call each tool in every round. */
+/** Returns the most calls of each class that a request allows. A model that reads by itself may call each tool in every round. */
 export function callBound({
   ask,
   model,

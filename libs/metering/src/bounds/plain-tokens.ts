@@ -1,19 +1,19 @@
 import { cheapestWeight } from '../charge.ts';
 import type { TierWeights } from '../class-weights.ts';
 
-/** Says how many plain tokens a hold can be used for: `base`, and `rate` for each million charged tokens. */
+/** Says how many plain tokens a hold covers: `base`, and `rate` for each million charged tokens. */
 export interface PlainTokens {
   rate: number;
   base: number;
 }
 
 const MILLION = 1_000_000;
-/** Output below this weight (a thousandth, in millionths) hardly moves the charge: the output limit bounds it instead. */
+/** Output below this weight (a thousandth, in millionths) hardly changes the charge, so the output limit bounds it. */
 const WEIGHT_MIN = 1_000;
 
 /**
- * Bounds the plain tokens of a request by its charged tokens, for budgets that count tokens as reported. The whole prompt may be of its cheapest class, so that the rest of
- * the hold pays for more output, of which each token costs its cheapest class at least.
+ * Bounds the plain tokens of a request by its charged tokens, for budgets that count reported tokens. The whole prompt may be of its cheapest class;
+ * the rest of the hold then pays for more output, whose tokens cost at least the cheapest class.
  */
 export function plainTokensOf(
   price: TierWeights,

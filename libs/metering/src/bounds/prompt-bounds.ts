@@ -11,14 +11,14 @@ import {
   type ImageBound,
 } from './image-bounds.ts';
 
-/** The plain tokens that the providers of a family add to the text of a prompt, at most. */
+/** Bounds the plain tokens that the providers of a family add to the text of a prompt. */
 export interface PromptBound {
   family: string;
-  /** Matches the upstream model's name; the first row that matches holds. */
+  /** Matches the upstream model's name; the first row that matches applies. */
   pattern: RegExp;
-  /** Once for each prompt: the template, and what the provider puts before it. */
+  /** Counts once per prompt: the template, and the provider's own text before it. */
   template: number;
-  /** Once for a prompt with tools. */
+  /** Counts once per prompt with tools. */
   toolPrompt: number;
   images: ImageBound;
   source: string;
@@ -30,12 +30,12 @@ const CLAUDE_TOOLS = 'https://platform.claude.com/docs/en/agents-and-tools/tool-
 const CLAUDE_VISION = 'https://platform.claude.com/docs/en/build-with-claude/vision';
 const OPENAI_VISION = 'https://platform.openai.com/docs/guides/images-vision';
 
-/** OpenAI's own template has 3 tokens for a prompt and 4 for a message; with tools, recorded prompts have up to 90 more. */
+/** OpenAI's own template has 3 tokens per prompt and 4 per message; with tools, recorded prompts have up to 90 more. */
 const OPENAI = { template: 32, toolPrompt: 160, asOf: '2026-11' } as const;
 
 /**
- * A provider's report of a prompt is charged up to this, and a hold covers it. A true report above it costs the installation and raises `usage_doubted`:
- * the remedy is a row here, or a larger figure in one. Templates are those of recorded prompts, rounded up.
+ * A provider's report of a prompt is charged up to this bound, and a hold covers it. A true report above it costs the installation and raises
+ * `usage_doubted`; the remedy is a row here, or a larger figure. Templates are those of recorded prompts, rounded up.
  */
 export const PROMPT_BOUNDS: readonly PromptBound[] = [
   {
@@ -148,7 +148,7 @@ export const PROMPT_BOUNDS: readonly PromptBound[] = [
   {
     family: 'grok',
     pattern: /grok/i,
-    // It puts tokens of its own before each prompt, and does not say how many; recorded are up to 515.
+    // The provider puts its own tokens before each prompt without stating their number; up to 515 are recorded.
     template: 1_000,
     toolPrompt: 300,
     images: GROK_BLOCKS,
@@ -166,10 +166,10 @@ export const PROMPT_BOUNDS: readonly PromptBound[] = [
   },
 ];
 
-/** Nothing says what a model of an unknown name is: it may be any of those that are known. */
+/** A model with an unknown name may be any of the known models. */
 export const UNKNOWN_BOUND: PromptBound = largestBound(PROMPT_BOUNDS, 'unknown');
 
-/** The bound of a prompt that any of these upstream models may read; of the largest known family where a name says nothing, or none is given. */
+/** Returns the bound of a prompt that any of these upstream models may read; the largest known one where a name is unknown or none is given. */
 export function promptBoundOf(upstreamModels: readonly string[]): PromptBound {
   const [first, ...others] = upstreamModels;
   const row = first === undefined ? UNKNOWN_BOUND : rowOf(first);
@@ -177,7 +177,7 @@ export function promptBoundOf(upstreamModels: readonly string[]): PromptBound {
   return largestBound([...new Set(upstreamModels.map(rowOf))], 'several');
 }
 
-/** Routes have few names, and every request asks for those of its own. */
+/** Routes have few names, and every request looks up those of its own. */
 const rows = new Map<string, PromptBound>();
 const ROWS_KEPT_MAX = 10_000;
 

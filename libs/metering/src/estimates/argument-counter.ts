@@ -1,7 +1,10 @@
-/** Counts the arguments of tool calls in the text of an answer as it comes: members at the top of the first JSON object after a call began, wherever the text is cut. */
+/**
+ * Counts the arguments of tool calls in the text of an answer as it arrives: the top-level members of the first JSON object after a call began,
+ * however the text is cut.
+ */
 export class ArgumentCounter {
   #depth = 0;
-  /** The arguments of this call are complete: an object that follows is said beside it. */
+  /** The arguments of this call are complete; a following object is other text. */
   #isWhole = true;
   #isInString = false;
   #isEscaped = false;
@@ -11,7 +14,7 @@ export class ArgumentCounter {
     return this.#count;
   }
 
-  /** A call begins; what was said before is no part of its arguments. */
+  /** Begins a call; earlier text is not part of its arguments. */
   begin(): void {
     this.#depth = 0;
     this.#isWhole = false;
@@ -33,7 +36,7 @@ export class ArgumentCounter {
   }
 
   #readSyntax(character: string): void {
-    // Text outside of an object is the name of a tool, or was said after the call.
+    // Text outside an object is the name of a tool, or text after the call.
     if (this.#isWhole) return;
     if (character === '{' || (character === '[' && this.#depth > 0)) this.#depth += 1;
     else if (this.#depth === 0) return;

@@ -1,17 +1,17 @@
-/** Says how the models of a family turn text into tokens, beside o200k. All figures are tokens, or tokens for one token of o200k. */
+/** Describes how the models of a family turn text into tokens, compared with o200k. All figures are tokens, or tokens per token of o200k. */
 export interface EstimateFamily {
   name: string;
   pattern: RegExp;
-  /** The figures of a prompt: base, each message, text, the prompt that tools add, each tool, definitions, each call in the history, names and arguments of calls. */
+  /** The coefficients of a prompt, in order: base, message, text, tool prompt, tool, definitions, call in the history, names and arguments of calls. */
   prompt: readonly [number, number, number, number, number, number, number, number];
-  /** The figures of an answer: base, text, each call, each of its arguments. */
+  /** The coefficients of an answer, in order: base, text, call, argument. */
   output: readonly [number, number, number, number];
   image: 'area' | 'tiles' | 'patches' | 'blocks';
-  /** Each page of a document. */
+  /** The tokens per page of a document. */
   page: number;
 }
 
-/** Names that no recording speaks for: o200k, and what a template commonly adds. */
+/** Applies to names without recordings: o200k, and what a template commonly adds. */
 export const NEUTRAL: EstimateFamily = {
   name: 'other',
   pattern: /(?:)/,
@@ -21,10 +21,11 @@ export const NEUTRAL: EstimateFamily = {
   page: 1_500,
 };
 
-/** Fitted by `npm run bench -- estimates` to one half of the recordings; docs/design/estimates.md has the errors on the other half. */
+/** `npm run bench -- estimates` fits these to one half of the recordings; docs/design/estimates.md has the errors on the other half. */
 export const ESTIMATE_FAMILIES: readonly EstimateFamily[] = [
   {
-    // Their tokenizer counts 1.0 to 1.35 times the tokens of earlier ones (https://platform.claude.com/docs/en/about-claude/models/migration-guide).
+    // Their tokenizer counts 1.0 to 1.35 times the tokens of earlier models
+    // (https://platform.claude.com/docs/en/about-claude/models/migration-guide).
     name: 'claude 4.7',
     pattern: /claude-(?:opus-(?:4[-.][7-9]|[5-9])|(?:sonnet|haiku)-[5-9]|fable|mythos)/i,
     prompt: [28.77, 5.51, 1.2, 457.12, 27.06, 1.78, 28.74, 1.21],

@@ -1,37 +1,37 @@
 import { blockTokens, patchTokens, tileTokens, type Pixels } from '../image-tokens.ts';
 import { ESTIMATE_FAMILIES, NEUTRAL, type EstimateFamily } from './coefficients.ts';
 
-/** The parts of a prompt, tokenised by o200k piece by piece. */
+/** Holds the parts of a prompt, tokenised by o200k piece by piece. */
 export interface PromptCounts {
   textTokens: number;
-  /** Tokens of the definitions of tools. */
+  /** The tokens of tool definitions. */
   toolTokens: number;
-  /** Tokens of names and arguments of calls in the history. */
+  /** The tokens of names and arguments of calls in the history. */
   callTokens: number;
   messages: number;
   tools: number;
   calls: number;
-  /** Null: of unknown size. */
+  /** null means an unknown size. */
   images: readonly (Pixels | null)[];
-  /** Tokens of documents. */
+  /** The tokens of documents. */
   pages: number;
 }
 
-/** The parts of an answer, tokenised by o200k. */
+/** Holds the parts of an answer, tokenised by o200k. */
 export interface OutputCounts {
-  /** All that was generated: text, shown thinking, names and arguments of calls. */
+  /** The tokens of all output: text, shown thinking, names and arguments of calls. */
   textTokens: number;
   calls: number;
-  /** The arguments of all calls. */
+  /** The number of arguments of all calls. */
   arguments: number;
 }
 
-/** The family whose coefficients hold for a model of this name; neutral ones where none is known. */
+/** Returns the family whose coefficients apply to a model of this name; neutral ones for an unknown name. */
 export function estimateFamily(model: string): EstimateFamily {
   return ESTIMATE_FAMILIES.find(({ pattern }) => pattern.test(model)) ?? NEUTRAL;
 }
 
-/** Prompt tokens as the providers of a family count them; an estimate, at least 1. */
+/** Estimates prompt tokens as the providers of a family count them; at least 1. */
 export function estimatePrompt(family: EstimateFamily, counts: PromptCounts): number {
   const [base, message, text, toolPrompt, tool, definition, call, argument] = family.prompt;
   const tokens =
@@ -48,7 +48,7 @@ export function estimatePrompt(family: EstimateFamily, counts: PromptCounts): nu
   return Math.max(1, Math.round(tokens));
 }
 
-/** Output tokens as the providers of a family count them; never fewer than were seen. */
+/** Estimates output tokens as the providers of a family count them; never fewer than were seen. */
 export function estimateOutput(
   family: EstimateFamily,
   { textTokens, calls, arguments: args }: OutputCounts,
@@ -59,7 +59,7 @@ export function estimateOutput(
   return Math.max(textTokens, Math.round(tokens));
 }
 
-/** An image of common size is taken for one that is elsewhere. */
+/** An image without a known size counts as one of this common size. */
 const COMMON = { width: 1_024, height: 1_024 };
 
 function imageTokens({ image }: EstimateFamily, size: Pixels | null): number {
@@ -76,7 +76,7 @@ function imageTokens({ image }: EstimateFamily, size: Pixels | null): number {
   }
 }
 
-/** https://platform.claude.com/docs/en/build-with-claude/vision: a token for 750 pixels, scaled to 1,568 on the long edge and some 1,600 tokens. */
+/** Counts a token per 750 pixels, scaled to 1,568 on the long edge and about 1,600 tokens: https://platform.claude.com/docs/en/build-with-claude/vision. */
 function areaTokens({ width, height }: Pixels): number {
   const scale = Math.min(1, 1_568 / Math.max(width, height));
   return Math.min(1_600, Math.ceil((width * scale * height * scale) / 750));
