@@ -4,17 +4,27 @@ import { monotonicMs } from './monotonic-ms.ts';
 import { countTokensEndpoint } from './endpoints/count-tokens.ts';
 import type { CountRelay } from './endpoints/count-relay.ts';
 import type { CountingLane } from './endpoints/counting-lane.ts';
-import { GEMINI_CALLS, geminiCall, takeKeyFromQuery } from './endpoints/gemini-paths.ts';
+import {
+  GEMINI_CALLS,
+  GEMINI_ROUTES,
+  geminiCall,
+  takeKeyFromQuery,
+} from './endpoints/gemini-paths.ts';
 import { getModel, listModels, type ModelsRequest } from './endpoints/models.ts';
 import type { BackgroundGuard } from './endpoints/background-guard.ts';
 import { STORED_PATHS, storedEndpoint } from './endpoints/stored.ts';
 import type { StoredRelay } from './endpoints/stored-relay.ts';
 import type { BodyQuota } from './http/body-quota.ts';
 import { clientAddressHex } from './http/client-address.ts';
-import { CLIENT_PROTOCOL_ROWS, type AddressRange, type IdSealer } from '@tollgate/contracts';
+import {
+  CLIENT_PROTOCOL_ROWS,
+  hasModelInPath,
+  type AddressRange,
+  type IdSealer,
+} from '@tollgate/contracts';
 import { callerRequestId } from './http/caller-ids.ts';
 import { ClientReply } from './http/client-reply.ts';
-import type { Cors } from './http/cors.ts';
+import { answerPreflight, type Cors } from './http/cors.ts';
 import { ClientGone } from './http/read-body.ts';
 import { readable, Router, type Exchange, type PathParams, type Route } from './http/router.ts';
 import { isExpected, sendError } from './pipeline/send-error.ts';
@@ -57,7 +67,7 @@ export function createApp(parts: AppParts): App {
   const router = new Router();
   const { operations } = parts;
   for (const { name, path } of CLIENT_PROTOCOL_ROWS)
-    if (name !== 'generate') serveModel(router, parts, path, name);
+    if (!hasModelInPath(name)) serveModel(router, parts, path, name);
   serveGemini(router, parts);
   serveModel(router, parts, '/v1/responses/compact', 'responses', true);
   serveCount(router, parts, '/v1/messages/count_tokens', 'messages');
@@ -80,7 +90,7 @@ export function createApp(parts: AppParts): App {
   return (incoming, outgoing) => {
     const exchange = { incoming, outgoing };
     takeKeyFromQuery(incoming);
-    if (incoming.method === 'OPTIONS' && answerPreflight(exchange, parts)) return;
+    if (incoming.method === 'OPTIONS' && answerPreflight(exchange, parts.cors)) return;
     const failed = (error: unknown): void => {
       operations.log.error({ err: error }, 'request failed unexpectedly');
       outgoing.destroy();
@@ -104,14 +114,6 @@ function servedPaths({ served }: Router): string {
     .join(', ');
 }
 
-function answerPreflight({ incoming, outgoing }: Exchange, { cors }: AppParts): boolean {
-  const headers = /^\/v1(?:beta)?\//.test(incoming.url ?? '')
-    ? cors.preflight(incoming.method, incoming.headers)
-    : null;
-  if (headers) outgoing.writeHead(204, headers).end();
-  return headers !== null;
-}
-
 function serveModel(
   router: Router,
   parts: AppParts,
@@ -128,20 +130,17 @@ function serveModel(
 
 /** Clients of Gemini name the model in the path. */
 function serveGemini(router: Router, parts: AppParts): void {
-  for (const path of [...GEMINI_CALLS.generate, ...GEMINI_CALLS.stream]) {
+  for (const { method, path, protocol } of GEMINI_ROUTES) {
     const onServed = (request: ClientRequest): void => noteServed(parts, request, readable(path));
-    const isStream = GEMINI_CALLS.stream.includes(path);
     router.on(['POST'], path, (exchange, params) => {
-      const call = geminiCall(exchange.incoming, params, isStream);
-      const edge = edgeOf(exchange, parts, GENERATE);
+      const call = geminiCall(exchange.incoming, params, method);
+      const edge = edgeOf(exchange, parts, { protocol, isCompaction: false });
       if (call.isArray) edge.reply.streamType = 'application/json';
       return parts.pipeline.serve({ ...edge, call }, onServed);
     });
   }
   for (const path of GEMINI_CALLS.count) serveCount(router, parts, path, 'generate');
 }
-
-const GENERATE: Asked = { protocol: 'generate', isCompaction: false };
 
 function serveCount(
   router: Router,

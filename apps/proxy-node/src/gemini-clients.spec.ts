@@ -21,6 +21,9 @@ const GEMINI = {
   modelVersion: 'm',
 };
 
+const VECTORS = [{ values: [0.5, 1] }, { values: [2, 3] }];
+const TEXT = { content: { parts: [{ text: 'hi' }] } };
+
 /** Speaks chat and Gemini, each as a whole answer and as a stream. */
 function answer(response: ServerResponse, body: string, path: string): void {
   const events = (pieces: object[], end = ''): unknown =>
@@ -30,6 +33,21 @@ function answer(response: ServerResponse, body: string, path: string): void {
   if (path.includes('countTokens')) response.end(JSON.stringify({ totalTokens: 77 }));
   else if (path.includes('streamGenerateContent')) events([GEMINI]);
   else if (path.includes('generateContent')) response.end(JSON.stringify(GEMINI));
+  else if (path.includes('batchEmbedContents'))
+    response.end(JSON.stringify({ embeddings: VECTORS, usageMetadata: { promptTokenCount: 9 } }));
+  else if (path.includes('embedContent'))
+    response.end(JSON.stringify({ embedding: VECTORS[0], usageMetadata: { promptTokenCount: 9 } }));
+  else if (path.includes('embeddings'))
+    response.end(
+      JSON.stringify({
+        object: 'list',
+        data: VECTORS.slice(0, JSON.parse(body).input.length).map(({ values }, index) => ({
+          index,
+          embedding: values,
+        })),
+        usage: { prompt_tokens: 9, total_tokens: 9 },
+      }),
+    );
   else if (JSON.parse(body).stream === true) {
     const chunk = { id: 'c', object: 'chat.completion.chunk', created: 1, model: 'm' };
     const choice = (delta: object, finish_reason: string | null = null): object => ({
@@ -103,6 +121,50 @@ describe.each(['openai', 'gemini'] as const)('a client of Gemini before %s', (pr
   });
 });
 
+describe.each(['openai', 'gemini'] as const)('vectors before %s', (protocol) => {
+  test.each([
+    ['embedContent', TEXT, { embedding: VECTORS[0] }],
+    ['batchEmbedContents', { requests: [TEXT, TEXT] }, { embeddings: VECTORS }],
+  ])('are answered by %s and paid as reported', async (method, body, answered) => {
+    const model = await node.addModel([{ baseUrl: upstream.baseUrl, protocol }], {
+      kind: 'embedding',
+    });
+    const response = await call(`models/${model.name}:${method}`, body);
+    expect([response.status, await response.json()]).toMatchObject([
+      200,
+      { ...answered, usageMetadata: { promptTokenCount: 9 } },
+    ]);
+    expect(await node.settledBalance(model)).toBe(TOKENS - 9);
+    const final = await node.journalledFinal(response.headers.get('x-request-id'));
+    expect(final).toMatchObject({ protocol: 'embed', basis: 'reported', is_stream: false });
+    const other = await call(`models/${model.name}:generateContent`, HI);
+    expect([other.status, await other.json()]).toMatchObject([
+      400,
+      { error: { status: 'INVALID_ARGUMENT' } },
+    ]);
+    const listed = await (await call(`models/${model.name}`, null)).json();
+    expect(listed).toMatchObject({
+      supportedGenerationMethods: ['embedContent', 'batchEmbedContents'],
+    });
+  });
+});
+
+test('a fallback of a batch to another model answers with its vectors', async () => {
+  const other = await node.addModel([{ baseUrl: upstream.baseUrl, protocol: 'gemini' }], {
+    kind: 'embedding',
+  });
+  const broken = await upstreamOf((response) => response.writeHead(500).end('{}'));
+  const model = await node.addModel([{ baseUrl: broken.baseUrl, protocol: 'openai' }], {
+    kind: 'embedding',
+    failover: { fallbacks: [{ model: other.name, on: ['error'] }] },
+  });
+  const response = await call(`models/${model.name}:batchEmbedContents`, {
+    requests: [TEXT, { ...TEXT, model: `models/${model.name}` }],
+  });
+  expect(await response.json()).toMatchObject({ embeddings: VECTORS });
+  expect(await node.settledBalance(other)).toBe(TOKENS - 9);
+});
+
 test('a fallback to another model answers with the whole request', async () => {
   const other = await modelOf('openai');
   const broken = await upstreamOf((response) => response.writeHead(500).end('{}'));
@@ -117,18 +179,25 @@ test('a fallback to another model answers with the whole request', async () => {
   expect(await node.settledBalance(other)).toBe(TOKENS - 13);
 });
 
-test('the key in a query serves, and reaches neither the upstream nor the journal', async () => {
-  const model = await modelOf('gemini');
-  const sent = upstream.requests.length;
-  const response = await fetch(
-    `${node.url}/v1beta/models/${model.name}:generateContent?key=${node.apiKey}`,
-    { method: 'POST', body: JSON.stringify(HI) },
-  );
-  expect(response.status).toBe(200);
-  const { url, headers } = upstream.requests[sent]?.incoming ?? {};
-  expect(`${url} ${JSON.stringify(headers)}`).not.toContain(node.apiKey);
-  expect(await node.journalText()).not.toContain(node.apiKey);
-});
+test.each(['generateContent', 'embedContent'])(
+  'the key in a query of %s serves, and reaches neither the upstream nor the journal',
+  async (method) => {
+    const isEmbed = method === 'embedContent';
+    const model = await node.addModel(
+      [{ baseUrl: upstream.baseUrl, protocol: 'gemini' }],
+      isEmbed ? { kind: 'embedding' } : {},
+    );
+    const sent = upstream.requests.length;
+    const response = await fetch(
+      `${node.url}/v1beta/models/${model.name}:${method}?key=${node.apiKey}`,
+      { method: 'POST', body: JSON.stringify(isEmbed ? TEXT : HI) },
+    );
+    expect(response.status).toBe(200);
+    const { url, headers } = upstream.requests[sent]?.incoming ?? {};
+    expect(`${url} ${JSON.stringify(headers)}`).not.toContain(node.apiKey);
+    expect(await node.journalText()).not.toContain(node.apiKey);
+  },
+);
 
 test('tokens are counted by Gemini where it is the upstream, else estimated', async () => {
   const native = await modelOf('gemini');
@@ -176,6 +245,15 @@ test.each([
     { 'x-goog-api-key': 'no' },
   ],
   [404, 'NOT_FOUND', 'MODEL_NOT_FOUND', 'v1/models/nowhere:streamGenerateContent', HI, {}],
+  [404, 'NOT_FOUND', 'MODEL_NOT_FOUND', 'v1/models/nowhere:embedContent', TEXT, {}],
+  [
+    400,
+    'INVALID_ARGUMENT',
+    'MISSING_REQUIRED_PARAMETER',
+    'models/m:batchEmbedContents',
+    { requests: [{}] },
+    {},
+  ],
   [405, 'UNIMPLEMENTED', 'METHOD_NOT_ALLOWED', 'models/m:nothing', HI, {}],
 ])(
   'a refused request gets %i as Google words it: %s, %s',

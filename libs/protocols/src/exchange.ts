@@ -9,6 +9,7 @@ import type {
 } from '@tollgate/contracts';
 import type { ImageSize } from './ask/image-size.ts';
 import type { DroppedField, FoundField, NestedModel, ServerTool } from './fields/found-field.ts';
+import type { GenerateBody } from './generate-request/generate-body.ts';
 import type { JsonLayout } from './json/json-layout.ts';
 import type { EventFramer } from './sse/sse-framer.ts';
 
@@ -40,17 +41,6 @@ export interface Ask {
   prompt: PromptFacts;
   /** A request of Gemini as it came; all other members are of the chat request that says the same. */
   generate?: GenerateBody;
-}
-
-/** A body of `generateContent`. */
-export interface GenerateBody {
-  readonly raw: Uint8Array;
-  readonly layout: JsonLayout;
-  readonly body: Readonly<Record<string, unknown>>;
-  /** The stream is a JSON array in place of server-sent events. */
-  readonly isArray: boolean;
-  /** Paths of the members that no other protocol has. */
-  readonly native: readonly string[];
 }
 
 /** Protocols with an endpoint that counts the tokens of a prompt. */

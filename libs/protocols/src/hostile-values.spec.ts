@@ -2,6 +2,7 @@ import type { UpstreamProtocol } from '@tollgate/contracts';
 import { describe, expect, test } from '@jest/globals';
 import { drive, exchangeOf } from '../test/drive.ts';
 import { CHAT_STREAM, MESSAGES_STREAM } from '../test/responses-client.ts';
+import { clientProtocol } from '@tollgate/contracts';
 import { CLIENT_REQUESTS as BODIES } from '../test/client-requests.ts';
 import { InvalidRequest, type ClientProtocol, type Exchange } from './exchange.ts';
 
@@ -103,9 +104,11 @@ const EMBEDDINGS = {
   data: [{ object: 'embedding', index: 0, embedding: [0.5] }],
   usage: { prompt_tokens: 2, total_tokens: 2 },
 };
-/** Embeddings and legacy completions are not translated. */
+const isEmbedding = (protocol: ClientProtocol): boolean =>
+  clientProtocol(protocol).kind === 'embedding';
+/** Anthropic has no embeddings, and legacy completions are not translated. */
 const dialectsOf = (protocol: ClientProtocol): UpstreamProtocol[] =>
-  protocol === 'embeddings' || protocol === 'completions' ? ['openai'] : ['openai', 'anthropic'];
+  isEmbedding(protocol) || protocol === 'completions' ? ['openai'] : ['openai', 'anthropic'];
 
 /** The value once for each value inside, with another in its place. */
 function* withOneReplaced(value: unknown, by: unknown): Generator {
@@ -150,7 +153,7 @@ describe('a value that cannot be made a text or a number', () => {
     },
   );
 
-  test.each(PAIRS.filter(({ protocol }) => protocol !== 'embeddings'))(
+  test.each(PAIRS.filter(({ protocol }) => !isEmbedding(protocol)))(
     'anywhere in a stream from an upstream of $upstream is passed on or ends a stream of $protocol',
     ({ protocol, upstream }) => {
       const stream = upstream === 'openai' ? CHAT_STREAM : MESSAGES_STREAM;
@@ -172,7 +175,7 @@ describe('a value that cannot be made a text or a number', () => {
   test.each(PAIRS)(
     'anywhere in an answer from an upstream of $upstream is passed on or is an error for $protocol',
     ({ protocol, upstream }) => {
-      const answer = protocol === 'embeddings' ? EMBEDDINGS : ANSWERS[upstream];
+      const answer = isEmbedding(protocol) ? EMBEDDINGS : ANSWERS[upstream];
       const exchange = open(protocol, upstream, BODIES[protocol]);
       expect(exchange.readJson(Buffer.from(JSON.stringify(answer))).kind).toBe('answer');
       const wrong = [...withOneReplaced(answer, UNCALLABLE)].filter((each) =>

@@ -108,4 +108,11 @@ export const CLIENT_REQUESTS: Readonly<Record<ClientProtocol, object>> = {
       responseSchema: { type: 'OBJECT' },
     },
   },
+  embed: {
+    model: 'models/m',
+    content: { role: 'user', parts: [{ text: 'hi' }] },
+    taskType: 'RETRIEVAL_DOCUMENT',
+    title: 't',
+    outputDimensionality: 3,
+  },
 };

@@ -1,10 +1,10 @@
-import { NO_USAGE, type UpstreamProtocol } from '@tollgate/contracts';
+import { hasModelInPath, NO_USAGE, type UpstreamProtocol } from '@tollgate/contracts';
 import { createExchange, parseAsk } from '../src/index.ts';
 import type { ClientProtocol, Exchange, ExchangeRequest, StreamReader } from '../src/index.ts';
 
 export const RID = '0193478e-7c00-7000-8000-0123456789ab';
 
-const GENERATE_CALL = { model: 'm', isStream: true, isArray: false };
+const PATH_CALL = { model: 'm', isStream: true, isArray: false };
 
 /** An exchange for a request given as a value or as JSON text. */
 export function exchangeOf(
@@ -15,7 +15,7 @@ export function exchangeOf(
 ): Exchange {
   const raw = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   return createExchange({
-    ask: parseAsk(protocol, raw, protocol === 'generate' ? { call: GENERATE_CALL } : {}),
+    ask: parseAsk(protocol, raw, hasModelInPath(protocol) ? { call: PATH_CALL } : {}),
     speech: { protocol: upstreamProtocol },
     upstreamModel: 'upstream-model',
     outputLimit: null,

@@ -10,6 +10,10 @@ export const ask = (body: object | string, call = CALL): Ask =>
   parseAsk('generate', Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), {
     call,
   });
+export const embedAsk = (body: object | string, isBatch: boolean): Ask =>
+  parseAsk('embed', Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)), {
+    call: { ...CALL, isBatch },
+  });
 export const exchange = (
   protocol: UpstreamProtocol,
   asked: Ask,

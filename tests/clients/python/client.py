@@ -5,6 +5,7 @@
 `client.py fail NAME` sends requests that fail. The environment has ORIGIN and CASES, a JSON list of {"api_key", "model", "prompt", "more"},
 where `more` has further fields. Prints a list of {"exception", "status"}.
 `client.py parse NAME` asks for an answer in the form of a class. Prints its fields.
+`client.py embed` makes vectors of two texts. Prints {"lengths"}.
 `client.py background` begins responses in the background and polls, cancels and resumes them. Prints {"polled", "usage", "cancelled", "resumed"}.
 """
 
@@ -396,6 +397,44 @@ def raised_by(fail, case: dict) -> dict:
     return {"exception": None, "status": 200}
 
 
+def google_genai() -> Seen:
+    from google import genai
+    from google.genai import types
+
+    seen = Seen()
+    client = genai.Client(api_key=API_KEY, http_options={"base_url": ORIGIN})
+    function = {"name": "get_weather", "description": "Weather", "parameters_json_schema": SCHEMA}
+    config = {"tools": [{"function_declarations": [function]}], "automatic_function_calling": {"disable": True}}
+    contents: list = [{"role": "user", "parts": [{"text": PROMPT}]}]
+    while True:
+        parts: list = []
+        for chunk in client.models.generate_content_stream(model=MODEL, contents=contents, config=config):
+            for candidate in chunk.candidates or []:
+                parts.extend((candidate.content and candidate.content.parts) or [])
+            usage = chunk.usage_metadata
+            if usage:
+                written = (usage.candidates_token_count or 0) + (usage.thoughts_token_count or 0)
+                seen.count(usage.prompt_token_count or 0, written)
+        seen.text = "".join(part.text or "" for part in parts if not part.thought)
+        calls = [part.function_call for part in parts if part.function_call]
+        if not calls:
+            return seen
+        seen.tool_inputs.extend(call.args for call in calls)
+        results = [
+            types.Part(function_response=types.FunctionResponse(id=call.id, name=call.name, response={"output": REPLY}))
+            for call in calls
+        ]
+        contents += [types.Content(role="model", parts=parts), types.Content(role="user", parts=results)]
+
+
+def embed() -> dict:
+    from google import genai
+
+    client = genai.Client(api_key=API_KEY, http_options={"base_url": ORIGIN})
+    made = client.models.embed_content(model=MODEL, contents=[PROMPT, PROMPT])
+    return {"lengths": [len(each.values) for each in made.embeddings]}
+
+
 CLIENTS = {
     "openai chat": openai_chat,
     "openai responses": openai_responses,
@@ -409,6 +448,7 @@ CLIENTS = {
     "litellm (openai)": litellm_openai,
     "litellm (anthropic)": litellm_anthropic,
     "openai-agents": openai_agents,
+    "google-genai": google_genai,
 }
 FAILURES = {
     "openai": fail_openai,
@@ -424,6 +464,8 @@ def main() -> None:
         print(json.dumps(CLIENTS[name]().json()))
     elif what == "parse":
         print(json.dumps(parse(name)))
+    elif what == "embed":
+        print(json.dumps(embed()))
     elif what == "background":
         print(json.dumps(background()))
     else:

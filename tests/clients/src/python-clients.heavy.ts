@@ -39,6 +39,7 @@ const CLIENTS: readonly PythonClient[] = [
   { name: 'litellm (openai)' },
   { name: 'litellm (anthropic)' },
   { name: 'openai-agents' },
+  { name: 'google-genai' },
 ];
 
 /** Speak /v1/responses, which some upstreams serve themselves. */
@@ -181,6 +182,29 @@ async function runPython(
         'client_closed, estimated',
         'completed, reported',
       ]);
+    },
+    TIMEOUT_MS,
+  );
+
+  test(
+    'google-genai gets a vector of each text, and they are booked',
+    async () => {
+      const { outcome, tap } = await overTheWire(
+        scene,
+        { model: 'vectors', prompt: 'a text' },
+        ({ origin, apiKey, model, prompt }) =>
+          runPython(['embed'], {
+            ORIGIN: origin,
+            API_KEY: apiKey,
+            MODEL: model,
+            PROMPT: prompt,
+          }),
+      );
+      if (outcome.status === 'rejected') throw outcome.reason;
+      const { lengths } = z.object({ lengths: z.array(z.number().min(1)) }).parse(outcome.value);
+      expect(lengths).toHaveLength(2);
+      const { outcomes, input } = await booked(scene, tap.inference);
+      expect([outcomes, input > 0]).toEqual([['completed, reported'], true]);
     },
     TIMEOUT_MS,
   );

@@ -22,7 +22,7 @@ const TOO_FEW_TOKENS = 1;
 /** One node, and a model that only the named protocol's upstream serves, for each protocol; `native`: of an openai upstream that speaks /v1/responses; `threads`: of an anthropic one that keeps threads. */
 export interface Scene {
   tollgate: Tollgate;
-  models: Record<'openai' | 'anthropic' | 'native' | 'threads', RoutedModel>;
+  models: Record<'openai' | 'anthropic' | 'native' | 'threads' | 'vectors', RoutedModel>;
   key: string;
   /** Belongs to an account that has bought next to nothing. */
   poorKey: string;
@@ -42,6 +42,7 @@ export async function setScene(): Promise<Scene> {
       protocols: ['anthropic'],
       upstream: { endpoints: ['threads'] },
     }),
+    vectors: await createRoutedModel(tollgate, { protocols: ['openai'], kind: 'embedding' }),
   };
   const modelIds = Object.values(models).map(({ id }) => id);
   const [rich, poor]: Customer[] = [await createCustomer(tollgate), await createCustomer(tollgate)];

@@ -1,3 +1,4 @@
+import { GoogleGenAI } from '@google/genai';
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { wordsUpTo } from '@tollgate/demo-upstream';
@@ -106,6 +107,23 @@ test.each(['openai', 'anthropic'] as const)(
     expect(fulfilled(outcome).usage).toEqual(tokens);
   },
 );
+
+test('@google/genai gets a vector of each text, and they are booked', async () => {
+  const { outcome, tap } = await overTheWire(
+    scene,
+    { model: 'vectors', prompt: 'a text' },
+    ({ origin, apiKey, model, prompt }) =>
+      new GoogleGenAI({ apiKey, httpOptions: { baseUrl: origin } }).models.embedContent({
+        model,
+        contents: [prompt, prompt],
+      }),
+  );
+  if (outcome.status === 'rejected') throw outcome.reason;
+  const lengths = outcome.value.embeddings?.map(({ values }) => values?.length);
+  expect(lengths).toEqual([expect.any(Number), expect.any(Number)]);
+  const { outcomes, input } = await booked(scene, tap.inference);
+  expect([outcomes, input > 0]).toEqual([['completed, reported'], true]);
+});
 
 test('openai goes on from a stored response, reads it, lists its input and deletes it', async () => {
   const { tollgate, models, key } = scene;

@@ -13,16 +13,29 @@ export const GEMINI_CALLS = {
   generate: callsOf('generateContent'),
   stream: callsOf('streamGenerateContent'),
   count: callsOf('countTokens'),
+  embed: callsOf('embedContent'),
+  embedBatch: callsOf('batchEmbedContents'),
 } as const;
+
+/** Calls that reach a model, and the protocol that their bodies speak. */
+export const GEMINI_ROUTES = (
+  [
+    ['generate', 'generate'],
+    ['stream', 'generate'],
+    ['embed', 'embed'],
+    ['embedBatch', 'embed'],
+  ] as const
+).flatMap(([method, protocol]) => GEMINI_CALLS[method].map((path) => ({ method, path, protocol })));
 
 /** Reads the part of a call that its path and query say. */
 export function geminiCall(
   { url }: Pick<IncomingMessage, 'url'>,
   { model = '' }: PathParams,
-  isStream = false,
+  method: keyof typeof GEMINI_CALLS = 'generate',
 ): PathCall {
   const isEvents = new URL(url ?? '/', 'http://node').searchParams.get('alt') === 'sse';
-  return { model, isStream, isArray: isStream && !isEvents };
+  const isStream = method === 'stream';
+  return { model, isStream, isArray: isStream && !isEvents, isBatch: method === 'embedBatch' };
 }
 
 /** Takes the key that some clients put into the query into its header, so that no log that shows a URL has it. */

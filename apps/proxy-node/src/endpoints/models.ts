@@ -152,6 +152,11 @@ function toModelResponse({ model, isCallable }: Listed): object {
   };
 }
 
+const METHODS = {
+  chat: ['generateContent', 'countTokens'],
+  embedding: ['embedContent', 'batchEmbedContents'],
+};
+
 /** https://ai.google.dev/api/models#Model */
 function toGeminiModel({ model }: Listed): object {
   return {
@@ -161,6 +166,6 @@ function toGeminiModel({ model }: Listed): object {
     displayName: model.display_name,
     ...(model.context_window !== null && { inputTokenLimit: model.context_window }),
     ...(model.max_output_tokens !== null && { outputTokenLimit: model.max_output_tokens }),
-    supportedGenerationMethods: model.kind === 'chat' ? ['generateContent', 'countTokens'] : [],
+    supportedGenerationMethods: METHODS[model.kind],
   };
 }

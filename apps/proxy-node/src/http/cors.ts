@@ -1,3 +1,4 @@
+import type { Exchange } from './router.ts';
 import type { IncomingHttpHeaders } from 'node:http';
 
 const PREFLIGHT_SECONDS = 600;
@@ -49,4 +50,16 @@ export class Cors {
       'access-control-max-age': String(PREFLIGHT_SECONDS),
     };
   }
+}
+
+/** Answers a preflight of the interface of models. Returns whether it did. */
+export function answerPreflight(
+  { incoming, outgoing }: Pick<Exchange, 'incoming' | 'outgoing'>,
+  cors: Cors,
+): boolean {
+  const headers = /^\/v1(?:beta)?\//.test(incoming.url ?? '')
+    ? cors.preflight(incoming.method, incoming.headers)
+    : null;
+  if (headers) outgoing.writeHead(204, headers).end();
+  return headers !== null;
 }

@@ -19,7 +19,10 @@ const SEED = process.env['SEED'];
 const RUNS = Number(process.env['RUNS'] ?? 3_000);
 
 const HELLO = '[{"role":"user","content":"hi"}]';
-const BASES: Record<Exclude<ClientProtocol, 'embeddings' | 'generate'>, readonly string[]> = {
+const BASES: Record<
+  Exclude<ClientProtocol, 'embeddings' | 'generate' | 'embed'>,
+  readonly string[]
+> = {
   chat: ['"model":"m"', `"messages":${HELLO}`],
   messages: ['"model":"m"', '"max_tokens":100', `"messages":${HELLO}`],
   responses: ['"model":"m"', '"input":"hi"'],

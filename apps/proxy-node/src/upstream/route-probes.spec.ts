@@ -113,6 +113,13 @@ describe('a probe', () => {
       '/v1/models/real:generateContent',
       { generationConfig: { maxOutputTokens: 1 } },
     ],
+    ['embed', {}, '/v1/embeddings', { model: 'real', input: ['ok'] }],
+    [
+      'embed',
+      { protocol: 'gemini' },
+      '/v1/models/real:embedContent',
+      { content: { parts: [{ text: 'ok' }] } },
+    ],
   ])(
     'of %s on %j asks %s for the least output, with the key',
     async (protocol, change, path, body) => {

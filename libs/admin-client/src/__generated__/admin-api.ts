@@ -2308,7 +2308,7 @@ export interface components {
         /** @enum {string} */
         ChargedClass: "input" | "cache_read" | "cache_write" | "output" | "cache_write_1h" | "audio_input" | "audio_output" | "image_input" | "image_output" | "searches";
         /** @enum {string} */
-        ClientProtocol: "chat" | "messages" | "embeddings" | "responses" | "completions" | "generate";
+        ClientProtocol: "chat" | "messages" | "embeddings" | "responses" | "completions" | "generate" | "embed";
         ConfigCheck: {
             /** @description No problem is an error */
             ok: boolean;
@@ -9503,7 +9503,7 @@ export interface operations {
                 model_id?: number;
                 /** @description Its name or an alias */
                 model?: string;
-                protocol?: "chat" | "messages" | "embeddings" | "responses" | "completions" | "generate";
+                protocol?: "chat" | "messages" | "embeddings" | "responses" | "completions" | "generate" | "embed";
             };
             header?: never;
             path?: never;

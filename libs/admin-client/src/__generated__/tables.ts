@@ -198,7 +198,8 @@ export const CLIENT_PROTOCOLS = [
   "embeddings",
   "responses",
   "completions",
-  "generate"
+  "generate",
+  "embed"
 ] as const;
 
 export const FURTHER_ENDPOINTS = [

@@ -11,6 +11,12 @@ export const CLIENT_PROTOCOL_ROWS = [
     kind: 'chat',
     operation: 'generate_content',
   },
+  {
+    name: 'embed',
+    path: '/v1beta/models/{model}:embedContent',
+    kind: 'embedding',
+    operation: 'embeddings',
+  },
 ] as const satisfies readonly ClientProtocolRow[];
 
 interface ClientProtocolRow {
@@ -26,6 +32,11 @@ export type ClientProtocol = (typeof CLIENT_PROTOCOL_ROWS)[number]['name'];
 export const CLIENT_PROTOCOLS = CLIENT_PROTOCOL_ROWS.map(({ name }) => name);
 
 const ROW_OF = new Map(CLIENT_PROTOCOL_ROWS.map((row) => [row.name as string, row]));
+
+/** Returns whether requests of a protocol name their model in the path. */
+export function hasModelInPath(protocol: ClientProtocol): boolean {
+  return clientProtocol(protocol).path.includes('{model}');
+}
 
 /** Returns the row of a protocol. */
 export function clientProtocol(protocol: ClientProtocol): ClientProtocolRow {

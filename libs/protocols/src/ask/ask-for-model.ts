@@ -9,7 +9,7 @@ export function askForModel(
 ): Ask {
   if (generate)
     return parseAsk(protocol, generate.raw, {
-      call: { model, isStream, isArray: generate.isArray },
+      call: { model, isStream, isArray: generate.isArray, ...generate.embed },
     });
   return parseAsk(protocol, withModel(raw, model), { isCompaction });
 }

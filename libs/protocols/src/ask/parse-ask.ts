@@ -5,6 +5,7 @@ import type { FoundField } from '../fields/found-field.ts';
 import { readFields } from '../fields/read-fields.ts';
 import { nestedModels } from '../fields/nested-models.ts';
 import { serverTools } from '../fields/server-tools.ts';
+import { embedTwinOf } from '../generate-request/embed-request.ts';
 import { inlineBytes, twinOf, type PathCall } from '../generate-request/request.ts';
 import { isRecord, jsonBytes, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
@@ -19,7 +20,7 @@ export function parseAsk(
   { isCompaction = false, call }: AskOptions = {},
 ): Ask {
   const read = readBody(raw);
-  if (call) return generateAsk(read, call);
+  if (call) return pathAsk(protocol, read, call);
   const fields = readFields(protocol, read.body);
   const { model } = check(SCHEMAS[protocol], read.body);
   return toAsk(protocol, read, { fields, model, isCompaction });
@@ -32,7 +33,7 @@ export async function parseAskInTurns(
   { pause, isCompaction = false, call }: AskOptions & { pause: Pause },
 ): Promise<Ask> {
   const read = await readBodyInTurns(raw, pause);
-  if (call) return generateAsk(read, call);
+  if (call) return pathAsk(protocol, read, call);
   const fields = readFields(protocol, read.body);
   await pause();
   const { model } = check(SCHEMAS[protocol], read.body);
@@ -44,6 +45,24 @@ interface AskOptions {
   isCompaction?: boolean;
   /** Set for a request of Gemini. */
   call?: PathCall | undefined;
+}
+
+function pathAsk(protocol: ClientProtocol, read: ReadBody, call: PathCall): Ask {
+  return protocol === 'embed' ? embedAsk(read, call) : generateAsk(read, call);
+}
+
+/** A request for vectors of Gemini: the request of embeddings that says the same, and its own bytes. */
+function embedAsk({ raw, body, layout }: ReadBody, call: PathCall): Ask {
+  const { body: twin, native, embed } = embedTwinOf(body, call);
+  const read = readBody(jsonBytes(twin));
+  const { model } = check(SCHEMAS.embed, read.body);
+  const ask = toAsk('embed', read, { fields: [], model, isCompaction: false });
+  const textBytes = Math.max(ask.prompt.textBytes, raw.length);
+  return {
+    ...ask,
+    prompt: { ...ask.prompt, textBytes },
+    generate: { raw, body, layout, isArray: false, native, embed },
+  };
 }
 
 /** A request of Gemini: the chat request that says the same, and its own bytes. Each byte of it counts as text but for inline data, so that no spelling of a member hides one. */

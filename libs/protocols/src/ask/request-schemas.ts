@@ -126,4 +126,5 @@ export const SCHEMAS = {
   responses: responsesRequestSchema,
   completions: completionsRequestSchema,
   generate: chatRequestSchema,
+  embed: embeddingsRequestSchema,
 } satisfies Record<ClientProtocol, z.ZodType>;

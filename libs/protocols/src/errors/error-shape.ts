@@ -4,7 +4,8 @@ import type { ClientProtocol } from '../exchange.ts';
 export type ErrorShape = Extract<ClientProtocol, 'chat' | 'messages' | 'generate'>;
 
 /** Ends the path of a call of Gemini. */
-const METHOD = /:(?:generateContent|streamGenerateContent|countTokens)$/;
+const METHOD =
+  /:(?:generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/;
 
 /** `path` without its query. All vendors have a list of models: there a header decides that every client of one sends, and no other. */
 export function errorShapeOf(

@@ -68,6 +68,15 @@ export const CLIENT_BODIES: Readonly<Record<ClientProtocol, ClientBody>> = {
     leastLimit: 1,
     probe: { contents: [{ role: 'user', parts: [{ text: 'Say ok.' }] }] },
   },
+  // A request for vectors of Gemini is read as the request of embeddings that says the same.
+  embed: {
+    fields: EMBEDDINGS,
+    turns: 'input',
+    instructions: null,
+    takesTokens: false,
+    leastLimit: 1,
+    probe: { content: { parts: [{ text: 'ok' }] } },
+  },
 };
 
 export const FIELD_TABLES = Object.fromEntries(

@@ -61,9 +61,12 @@ function unknownLabels(labels: JsonRecord, path: readonly string[]): DroppedFiel
     .map(([name]) => ({ path: [...path, name] }));
 }
 
+/** Requests of Gemini are read as requests of these. */
+const TWINS = { generate: 'chat', embed: 'embeddings' } as const;
+
 function tableOf(protocol: FieldsOf): Map<string, Passes> {
   const table = new Map<string, Passes>();
-  const own = protocol === 'generate' ? 'chat' : protocol;
+  const own = TWINS[protocol as keyof typeof TWINS] ?? protocol;
   for (const { fields } of DIALECTS)
     for (const path of fields[own] ?? []) place(table, path.split('.'));
   if (protocol !== 'conversations') for (const name of PRICED_FIELDS) table.set(name, 'whole');

@@ -7,7 +7,7 @@ import { FURTHER_LIMITS } from './field-tables.ts';
 import { foldName } from './fold-name.ts';
 import { readFields } from './read-fields.ts';
 
-const BODIES: Record<Exclude<ClientProtocol, 'generate'>, object> = {
+const BODIES: Record<Exclude<ClientProtocol, 'generate' | 'embed'>, object> = {
   chat: { model: 'm', messages: [{ role: 'user', content: 'hi' }] },
   messages: { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] },
   responses: { model: 'm', input: 'hi' },

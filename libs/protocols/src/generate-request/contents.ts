@@ -45,14 +45,28 @@ export function instructionsOf(value: unknown, native: NativeMembers): JsonRecor
   if (value === undefined) return [];
   const param = 'systemInstruction';
   if (typeof value === 'string') return value === '' ? [] : [{ role: 'system', content: value }];
-  const { parts } = membersOf(value, CONTENT, { param, native });
-  const content = partsOf(parts, { param, native })
-    .map(({ part, param: here }) => {
-      if (typeof part['text'] === 'string') return part['text'];
-      throw unsupportedHere('a part without text', here, 'an instruction is text');
-    })
-    .join('\n');
+  const content = textPartsOf(value, {
+    param,
+    native,
+    refusal: (here) => unsupportedHere('a part without text', here, 'an instruction is text'),
+  }).join('\n');
   return content === '' ? [] : [{ role: 'system', content }];
+}
+
+/** The texts of a content that may have nothing else; throws `refusal` for another part. */
+export function textPartsOf(
+  content: unknown,
+  {
+    param,
+    native,
+    refusal,
+  }: { param: string; native: NativeMembers; refusal: (here: string) => InvalidRequest },
+): string[] {
+  const { parts } = membersOf(content, CONTENT, { param, native });
+  return partsOf(parts, { param, native }).map(({ part, param: here }) => {
+    if (typeof part['text'] === 'string') return part['text'];
+    throw refusal(here);
+  });
 }
 
 /** A lone content, and a lone text, are what some clients send. */

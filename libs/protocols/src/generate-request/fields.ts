@@ -67,6 +67,17 @@ export const DECLARATION: Members = {
   behavior: 'native',
 };
 
+/** https://ai.google.dev/api/embeddings#EmbedContentRequest */
+export const EMBED_REQUEST: Members = {
+  model: 'carried',
+  content: 'carried',
+  outputDimensionality: 'carried',
+  taskType: 'native',
+  title: 'native',
+};
+
+export const EMBED_BATCH: Members = { requests: 'carried' };
+
 /** https://ai.google.dev/api/caching#Content */
 export const CONTENT: Members = { role: 'carried', parts: 'carried' };
 

@@ -19,6 +19,10 @@ export interface PathCall {
   readonly isStream: boolean;
   /** The stream is a JSON array in place of server-sent events: `alt=sse` was not asked for. */
   readonly isArray: boolean;
+  /** Many texts to embed in place of one. */
+  readonly isBatch?: boolean | undefined;
+  /** The model that the client named, where another one answers in its place. */
+  readonly named?: string | undefined;
 }
 
 /** A request as one of chat. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { NO_USAGE, type UpstreamProtocol } from '@tollgate/contracts';
-import { drive, jsonEvents, RID, wireEvents } from '../../test/drive.ts';
+import { drive, jsonEvents, RID, wireEvents, type Loose } from '../../test/drive.ts';
 import { ask, exchange, HI, sent, STREAM } from '../../test/gemini-client.ts';
 import { findUnsupported } from '../index.ts';
 
@@ -166,6 +166,20 @@ describe('before another upstream a request says the same', () => {
       modelVersion: 'alias',
       responseId: RID.replaceAll('-', ''),
     });
+  });
+
+  test.each([
+    ['length', 'MAX_TOKENS'],
+    ['content_filter', 'SAFETY'],
+    ['stop', 'STOP'],
+  ])('an answer that ends with %s ends with %s', (reason, finishReason) => {
+    const choice = { index: 0, message: { content: 'a' }, finish_reason: reason };
+    const reading = exchange('openai', ask(HI)).readJson(
+      Buffer.from(JSON.stringify({ choices: [choice] })),
+    );
+    if (reading.kind === 'error') throw new Error(reading.error.message);
+    const answer: Loose = JSON.parse(Buffer.from(reading.body).toString());
+    expect(answer.candidates[0].finishReason).toBe(finishReason);
   });
 
   const chunk = (delta: object, finish: string | null = null): string =>

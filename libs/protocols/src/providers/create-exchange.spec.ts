@@ -6,7 +6,7 @@ import { InvalidRequest, type ClientProtocol } from '../exchange.ts';
 
 const USER = { role: 'user', content: 'hello' };
 const BODIES: Record<
-  Exclude<ClientProtocol, 'embeddings' | 'completions' | 'generate'>,
+  Exclude<ClientProtocol, 'embeddings' | 'completions' | 'generate' | 'embed'>,
   { base: object; odd: Record<string, object> }
 > = {
   chat: {

@@ -9,6 +9,7 @@ import type {
   Speech,
   StoredIds,
 } from '../exchange.ts';
+import { embedThrough } from './embed-exchange.ts';
 import type { ProviderExchange } from './provider.ts';
 import { PROVIDERS } from './registry.ts';
 import { generateCount, generateThroughChat } from '../generate/exchange.ts';
@@ -89,13 +90,24 @@ export function countExchange(
   return ask.protocol === 'messages' ? messagesCount(ask, request) : responsesCount(ask, request);
 }
 
-/** A client of Gemini reaches every upstream that chat reaches. */
+/** A client of Gemini reaches every upstream that chat, or embeddings, reaches. */
 function exchangeFor(protocol: ClientProtocol, speech: Speech): ProviderExchange | undefined {
   const own = ownExchange(protocol, speech);
-  if (own || protocol !== 'generate') return own;
-  const chat = ownExchange('chat', speech);
-  return chat && generateThroughChat(chat);
+  const twin = TWINS[protocol];
+  if (own || !twin) return own;
+  const exchange = ownExchange(twin.protocol, speech);
+  return exchange && twin.through(exchange);
 }
+
+const TWINS: Partial<
+  Record<
+    ClientProtocol,
+    { protocol: ClientProtocol; through: (exchange: ProviderExchange) => ProviderExchange }
+  >
+> = {
+  generate: { protocol: 'chat', through: generateThroughChat },
+  embed: { protocol: 'embeddings', through: embedThrough },
+};
 
 /** An endpoint that the upstream has itself goes before a translation. */
 function ownExchange(

@@ -3,7 +3,9 @@ import { readGeminiUsage } from '../answers/gemini/gemini-usage.ts';
 import { readJson } from '../answers/read-json.ts';
 import { tokenCount } from '../answers/token-count.ts';
 import { unsupported } from '../errors/unsupported.ts';
-import type { Exchange, ExchangeRequest } from '../exchange.ts';
+import type { Ask, Exchange, ExchangeRequest } from '../exchange.ts';
+import type { EmbedInput } from '../generate-request/generate-body.ts';
+import type { ProviderAnswers } from '../answers/provider-answers.ts';
 import { isRecord, jsonBytes, list, record, records, type JsonRecord } from '../json/json-guard.ts';
 import type { ProviderExchange } from './provider.ts';
 
@@ -12,10 +14,12 @@ export interface VectorMethod {
   path(model: string): string;
   /** The most inputs of one request. */
   readonly inputsMax: number;
-  body(inputs: readonly string[], settings: { dimensions: unknown; model: string }): JsonRecord;
+  body(inputs: readonly EmbedInput[], settings: { dimensions: unknown; model: string }): JsonRecord;
   /** The vectors in the order of the inputs. */
   vectors(answer: JsonRecord): readonly unknown[];
   readUsage(answer: JsonRecord): ReportedUsage | null;
+  /** Reads an answer with that many vectors. */
+  answersFor(count: number): Pick<ProviderAnswers, 'readWhole'>;
 }
 
 /** embeddings -> the method that the model has. Texts only: Google's models have tokens of their own. */
@@ -23,21 +27,14 @@ export function vectorsBy(methodOf: (model: string) => VectorMethod): ProviderEx
   return {
     create: (request) => vectorExchange(request, methodOf(request.upstreamModel)),
     isNative: false,
-    check: (body, model) => inputsOf(body, methodOf(model)),
+    check: (_, model, ask) => inputsOf(ask, methodOf(model)),
   };
 }
 
 function vectorExchange({ ask, upstreamModel }: ExchangeRequest, method: VectorMethod): Exchange {
   const { dimensions, encoding_format: format } = ask.body;
-  const inputs = inputsOf(ask.body, method);
-  const answers = {
-    readWhole: (answer: JsonRecord) => {
-      const vectors = method.vectors(answer);
-      return vectors.length === inputs.length && vectors.every(isVector)
-        ? { usage: method.readUsage(answer), outputText: '', calls: 0, callArguments: () => 0 }
-        : null;
-    },
-  };
+  const inputs = inputsOf(ask, method);
+  const answers = method.answersFor(inputs.length);
   return {
     path: method.path(upstreamModel),
     requestBody: jsonBytes(method.body(inputs, { dimensions, model: upstreamModel })),
@@ -62,18 +59,23 @@ function vectorExchange({ ask, upstreamModel }: ExchangeRequest, method: VectorM
   };
 }
 
-function inputsOf(body: JsonRecord, { inputsMax }: VectorMethod): string[] {
-  const { input } = body;
-  const inputs = typeof input === 'string' ? [input] : list(input);
+/** A client of Gemini may say what its texts are for: that goes along. */
+function inputsOf(
+  { body: { input }, generate }: Ask,
+  { inputsMax }: VectorMethod,
+): readonly EmbedInput[] {
+  const own = generate?.embed?.inputs;
+  const inputs = own ?? (typeof input === 'string' ? [input] : list(input));
   if (inputs.length > inputsMax)
-    throw unsupported(`more than ${inputsMax} inputs in a request`, 'input');
+    throw unsupported(`more than ${inputsMax} inputs in a request`, own ? 'requests' : 'input');
+  if (own) return own;
   return inputs.map((each, index) => {
-    if (typeof each === 'string') return each;
+    if (typeof each === 'string') return { text: each };
     throw unsupported('an input of tokens', Array.isArray(each) ? `input[${index}]` : 'input');
   });
 }
 
-function isVector(value: unknown): value is number[] {
+export function isVector(value: unknown): value is number[] {
   return Array.isArray(value) && value.length > 0 && value.every(Number.isFinite);
 }
 
@@ -84,9 +86,10 @@ function packed(vector: unknown): string {
   return bytes.toString('base64');
 }
 
-function embedRequest(text: string, dimensions: unknown): JsonRecord {
+function embedRequest({ text, ...purpose }: EmbedInput, dimensions: unknown): JsonRecord {
   return {
     content: { parts: [{ text }] },
+    ...purpose,
     ...(dimensions === undefined ? {} : { outputDimensionality: dimensions }),
   };
 }
@@ -98,40 +101,63 @@ function readPrompt({ usageMetadata }: JsonRecord): ReportedUsage | null {
     : null;
 }
 
+/** `x` -> `models/x` */
+export function collectionName(model: string): string {
+  return `models/${model.replace(/^models\//, '')}`;
+}
+
+function vectorMethod(method: Omit<VectorMethod, 'answersFor'>): VectorMethod {
+  return {
+    ...method,
+    answersFor: (count) => ({
+      readWhole: (answer) => {
+        const vectors = method.vectors(answer);
+        return vectors.length === count && vectors.every(isVector)
+          ? { usage: method.readUsage(answer), outputText: '', calls: 0, callArguments: () => 0 }
+          : null;
+      },
+    }),
+  };
+}
+
 /** https://ai.google.dev/api/embeddings#method:-models.batchembedcontents */
 export function batchEmbedContents(path: (model: string) => string): VectorMethod {
-  return {
+  return vectorMethod({
     path,
     inputsMax: 100,
     body: (inputs, { dimensions, model }) => ({
-      requests: inputs.map((text) => ({
-        model: `models/${model.replace(/^models\//, '')}`,
-        ...embedRequest(text, dimensions),
+      requests: inputs.map((input) => ({
+        model: collectionName(model),
+        ...embedRequest(input, dimensions),
       })),
     }),
     vectors: ({ embeddings }) => records(embeddings).map(({ values }) => values),
     readUsage: readPrompt,
-  };
+  });
 }
 
 /** https://cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings: one text a request. */
 export function embedContent(path: (model: string) => string): VectorMethod {
-  return {
+  return vectorMethod({
     path,
     inputsMax: 1,
-    body: ([text = ''], { dimensions }) => embedRequest(text, dimensions),
+    body: ([input = { text: '' }], { dimensions }) => embedRequest(input, dimensions),
     vectors: ({ embedding }) => [record(embedding)['values']],
     readUsage: readPrompt,
-  };
+  });
 }
 
 /** https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api: it counts the tokens of each text. */
 export function predictVectors(path: (model: string) => string): VectorMethod {
-  return {
+  return vectorMethod({
     path,
     inputsMax: 250,
     body: (inputs, { dimensions }) => ({
-      instances: inputs.map((content) => ({ content })),
+      instances: inputs.map(({ text, taskType, title }) => ({
+        content: text,
+        ...(taskType === undefined ? {} : { task_type: taskType }),
+        ...(title === undefined ? {} : { title }),
+      })),
       ...(dimensions === undefined ? {} : { parameters: { outputDimensionality: dimensions } }),
     }),
     vectors: ({ predictions }) =>
@@ -144,5 +170,5 @@ export function predictVectors(path: (model: string) => string): VectorMethod {
         ? { ...NO_USAGE, input: counts.reduce((sum, count) => sum + count, 0) }
         : null;
     },
-  };
+  });
 }

@@ -3,12 +3,16 @@ import { readGeminiUsage } from '../answers/gemini/gemini-usage.ts';
 import { nativeGenerate } from '../generate/exchange.ts';
 import { geminiDialect, geminiPath } from '../messages-to-gemini/exchange.ts';
 import { throughMessages } from '../through-messages/exchanges.ts';
-import { batchEmbedContents, vectorsBy } from './gemini-embeddings.ts';
+import { embedByGoogle } from './embed-exchange.ts';
+import { batchEmbedContents, embedContent, vectorsBy } from './gemini-embeddings.ts';
 import { GEMINI_MODELS } from './model-list.ts';
 import { PROBE_OUTPUT_TOKENS } from './probe.ts';
 import { keyOf, type Provider } from './provider.ts';
 
+const ONE = embedContent((model) => geminiPath(model, 'embedContent'));
 const BATCH = batchEmbedContents((model) => geminiPath(model, 'batchEmbedContents'));
+
+const VECTORS = vectorsBy(() => BATCH);
 
 /** The interface of Gemini at Google AI: https://ai.google.dev/api. */
 export const gemini: Provider = {
@@ -16,13 +20,14 @@ export const gemini: Provider = {
   exchanges: {
     ...throughMessages(geminiDialect),
     generate: nativeGenerate(geminiDialect.path),
-    embeddings: vectorsBy(() => BATCH),
+    embeddings: VECTORS,
+    embed: embedByGoogle(VECTORS, (_, { isBatch }) => (isBatch ? BATCH : ONE)),
   },
   probe: (model, kind) =>
     kind === 'embedding'
       ? {
           path: BATCH.path(model),
-          body: BATCH.body(['ok'], { dimensions: undefined, model }),
+          body: BATCH.body([{ text: 'ok' }], { dimensions: undefined, model }),
           headers: {},
         }
       : {

@@ -1,3 +1,4 @@
+import { clientProtocol, hasModelInPath } from '@tollgate/contracts';
 import { parseAsk } from '../ask/parse-ask.ts';
 import type { Ask, ClientProtocol, Speech } from '../exchange.ts';
 import { CLIENT_BODIES } from '../fields/client-bodies.ts';
@@ -9,14 +10,14 @@ const RESPONSES_LIMIT = 16;
 
 /** Output tokens of a probe: one, or the least that its endpoint takes. */
 export function probeLimit(protocol: ClientProtocol, speech: Speech): number | null {
-  if (protocol === 'embeddings') return null;
+  if (clientProtocol(protocol).kind === 'embedding') return null;
   return protocol === 'responses' && isNative(protocol, speech) ? RESPONSES_LIMIT : 1;
 }
 
 /** The request of a probe: the model stands in its body, or in its path. */
 export function probeAsk(protocol: ClientProtocol, model: string): Ask {
   const { probe } = CLIENT_BODIES[protocol];
-  return protocol === 'generate'
+  return hasModelInPath(protocol)
     ? parseAsk(protocol, jsonBytes(probe), { call: { model, isStream: false, isArray: false } })
     : parseAsk(protocol, jsonBytes({ model, ...probe }));
 }

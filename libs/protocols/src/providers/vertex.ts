@@ -6,6 +6,7 @@ import { isRecord, type JsonRecord } from '../json/json-guard.ts';
 import { generateThroughChat, nativeGenerate } from '../generate/exchange.ts';
 import { geminiDialect } from '../messages-to-gemini/exchange.ts';
 import { throughMessages } from '../through-messages/exchanges.ts';
+import { embedByGoogle } from './embed-exchange.ts';
 import { embedContent, predictVectors, vectorsBy, type VectorMethod } from './gemini-embeddings.ts';
 import { byModel, claudeOf, type ClaudeHost } from './hosted-claude.ts';
 import { PROBE_MESSAGES, PROBE_OUTPUT_TOKENS } from './probe.ts';
@@ -27,6 +28,8 @@ const HOSTED_CLAUDE = claudeOf(CLAUDE);
 const EMBED_CONTENT = embedContent((model) => modelPath('google', model, 'embedContent'));
 const PREDICT = predictVectors((model) => modelPath('google', model, 'predict'));
 
+const VECTORS = vectorsBy(vectorMethodOf);
+
 /** Vertex AI: Gemini as Google AI has it, at the address of a project; Claude by its own protocol. https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest. */
 export const vertex: Provider = {
   sign: (_, signing) =>
@@ -42,7 +45,11 @@ export const vertex: Provider = {
         generate: nativeGenerate(generatePath),
       },
     ),
-    embeddings: vectorsBy(vectorMethodOf),
+    embeddings: VECTORS,
+    embed: embedByGoogle(VECTORS, (model, { isBatch }) => {
+      const method = vectorMethodOf(model);
+      return method === EMBED_CONTENT && !isBatch ? method : null;
+    }),
   },
   probe: probeOf,
   // Its list is that of all publishers, at another address.
@@ -76,7 +83,7 @@ function vectorMethodOf(model: string): VectorMethod {
 function probeOf(model: string, kind: ProbeKind): Probe {
   if (kind === 'embedding') {
     const method = vectorMethodOf(model);
-    const body = method.body(['ok'], { dimensions: undefined, model });
+    const body = method.body([{ text: 'ok' }], { dimensions: undefined, model });
     return { path: method.path(model), body, headers: {} };
   }
   if (isClaude(model))

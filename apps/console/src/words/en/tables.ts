@@ -40,6 +40,7 @@ export const tables = {
     responses: 'Responses',
     completions: 'Completions (legacy)',
     generate: 'Gemini',
+    embed: 'Gemini embeddings',
   } satisfies Record<Schemas['ClientProtocol'], string>,
   providers: {
     openai: 'OpenAI',

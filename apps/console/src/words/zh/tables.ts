@@ -31,6 +31,7 @@ export const tables: typeof en = {
     responses: 'Responses',
     completions: '旧版补全',
     generate: 'Gemini',
+    embed: 'Gemini 嵌入',
   },
   providers: {
     openai: 'OpenAI',
