@@ -2,15 +2,15 @@ import type { Exchange, JsonReading } from './exchange.ts';
 import { closedJson } from './json/closed-json.ts';
 import { bufferOf, isRecord, list, parseJson, record, text } from './json/json-guard.ts';
 
-/** Answers are not nested deeper. */
+/** Answers are never nested deeper than this. */
 const DEPTH_MAX = 16;
 
-/** The contents that a JSON answer has delivered, whether or not it is whole. */
+/** Holds the delivered contents of a JSON answer, complete or not. */
 export type Arrived = Omit<Extract<JsonReading, { kind: 'answer' }>, 'kind' | 'body'>;
 
 /**
- * Returns what a JSON answer had delivered when it was cut: its text, or the tokens that its lists of probabilities name where these are more, as they may stand
- * before the text. Null where it is no answer yet.
+ * Returns what a JSON answer had delivered when it was cut: its text, or the tokens in its lists of probabilities where these are more, because they
+ * may come before the text. Returns null where it is not an answer yet.
  */
 export function readArrived(
   exchange: Pick<Exchange, 'readJson'>,
@@ -32,7 +32,7 @@ function listedText(value: unknown, depth = 0): string {
     .join('');
 }
 
-/** Lists of probabilities of chat (`content`, `refusal`), legacy completions (`tokens`) and responses (a list). */
+/** Reads the probability lists of chat (`content`, `refusal`), legacy completions (`tokens`) and responses (a list). */
 function tokensOf(logprobs: unknown): string {
   const { content, refusal, tokens } = record(logprobs);
   return [logprobs, content, refusal, tokens]

@@ -15,31 +15,31 @@ import type { EventFramer } from './sse/sse-framer.ts';
 
 export type { ClientProtocol };
 
-/** A request body, read once at the edge. `raw` is what passes through untouched; `body` is its parsed twin, never serialised again on same-protocol routes. */
+/** Holds a request body, read once at the edge. `raw` passes through unchanged; `body` is its parsed form, which same-protocol routes never serialise again. */
 export interface Ask {
   protocol: ClientProtocol;
   raw: Uint8Array;
-  /** The places of the top-level members in `raw`. */
+  /** The positions of the top-level members in `raw`. */
   layout: JsonLayout;
   body: Readonly<Record<string, unknown>>;
   model: string;
-  /** `/v1/responses/compact`: the answer is a shorter form of the input. */
+  /** True for `/v1/responses/compact`, whose answer is a shorter form of the input. */
   isCompaction: boolean;
-  /** The fields that its protocol's table names, but for settings. */
+  /** The fields that the protocol's table names, except settings. */
   fields: readonly FoundField[];
   serverTools: readonly ServerTool[];
   nestedModels: readonly NestedModel[];
   isStream: boolean;
-  /** The answer is made whether or not its caller waits for it. */
+  /** True when the answer is made whether or not its caller waits. */
   isBackground: boolean;
-  /** The client's own output limit (the larger of all such fields); null when it gave none. */
+  /** The client's own output limit (the largest of all such fields); null when it gave none. */
   outputLimit: number | null;
-  /** `n`, 1 by default. */
+  /** The value of `n`, 1 by default. */
   choices: number;
-  /** Chat: the client asked for `stream_options.include_usage`. */
+  /** True when a chat client asked for `stream_options.include_usage`. */
   wantsStreamUsage: boolean;
   prompt: PromptFacts;
-  /** A request of Gemini as it came; all other members are of the chat request that says the same. */
+  /** The original request of Gemini; all other members are of the equivalent chat request. */
   generate?: GenerateBody;
 }
 
@@ -49,44 +49,44 @@ export interface CountAsk extends Pick<Ask, 'raw' | 'layout' | 'body' | 'model' 
   protocol: CountingProtocol;
 }
 
-/** The facts that hold sizing needs (docs/design/metering.md#hold-size). */
+/** Holds the facts that hold sizing needs (docs/design/metering.md#hold-size). */
 export interface PromptFacts {
-  /** UTF-8 bytes of all text that becomes prompt tokens: messages, system, tools, schemas. A token array counts one per token. */
+  /** The UTF-8 bytes of all text that becomes prompt tokens: messages, system, tools, schemas. A token array counts one per token. */
   textBytes: number;
   messageCount: number;
-  /** Images, inline or by reference; providers scale them to a size they document. Their bytes are not in `textBytes`. */
+  /** The number of images, inline or referenced; providers scale them to a documented size. `textBytes` excludes their bytes. */
   imageCount: number;
-  /** The same images one by one. */
+  /** The images one by one. */
   images: readonly ImageInput[];
-  /** Tools that the request offers: the client's own are counted, those of vendors named, without the version. */
+  /** The request's tools: the client's own are counted, vendors' are named without their version. */
   ownTools: number;
   vendorTools: readonly string[];
-  /** Inputs that no byte of the request bounds: documents, videos, files and other input stored elsewhere. */
+  /** The number of inputs that the request's bytes do not bound: documents, videos, files and other stored input. */
   unboundedInputs: number;
-  /** Rounds in which tools of the provider may add input; each reads the prompt again. */
+  /** The number of rounds in which provider tools may add input; each reads the prompt again. */
   serverToolUses: number;
-  /** The most that the provider's tools may be called, by the class that counts such calls. */
+  /** The most calls of the provider's tools, by the class that counts them. */
   calls?: CallCounts;
-  /** The number of times that the provider may shorten the conversation first; each reads all of it, and writes a summary. */
+  /** The number of times that the provider may shorten the conversation first; each time it reads all of it and writes a summary. */
   compactions?: number;
-  /** Bytes that are no text and at most a token each: inline audio, and members that no table names, which an upstream may read as prompt. */
+  /** The bytes that are not text, at most a token each: inline audio, and unknown members, which an upstream may read as prompt. */
   otherBytes: number;
-  /** Bytes of a predicted output, which is billed as output where the model does not use it; not in `textBytes`. */
+  /** The bytes of a predicted output, which is billed as output where the model does not use it; `textBytes` excludes them. */
   predictedBytes: number;
-  /** The conversation that the request continues, which its provider reads too. */
+  /** The conversation that the request continues, which its provider reads, too. */
   thread?: ThreadSize;
-  /** All prompt text joined, for exact tokenising when the byte bound does not fit. Built on demand. */
+  /** Joins all prompt text on demand, for exact tokenising when the byte bound does not fit. */
   text(): string;
 }
 
-/** An image of a request: what providers count for it depends on its size and on the detail that is asked for. */
+/** Describes an image of a request. Its size and the requested detail decide what providers count for it. */
 export interface ImageInput {
-  /** Null: it is elsewhere, or its size cannot be relied on. */
+  /** The size; null when the image is elsewhere, or its size cannot be relied on. */
   size: ImageSize | null;
   detail: 'low' | 'high' | null;
 }
 
-/** Every finer code of a refused request, and what it says; docs/errors.md is written from it. */
+/** Lists every finer code of a refused request with its meaning; docs/errors.md is generated from it. */
 export const INVALID_REQUEST_CODES = {
   invalid_value: 'A field has a value that is not accepted; `param` names it.',
   invalid_type: 'A number is expected where the request has something else; `param` names it.',
@@ -104,11 +104,11 @@ export const INVALID_REQUEST_CODES = {
 } as const;
 export type InvalidRequestCode = keyof typeof INVALID_REQUEST_CODES;
 
-/** A 400 in the making; `param` is the path of the field, e.g. `messages[0].role`. */
+/** Is thrown for a request that gets a 400; `param` is the path of the field, for example `messages[0].role`. */
 export class InvalidRequest extends Error {
   readonly param: string | null;
   readonly code: InvalidRequestCode;
-  /** A client's program reads these members of the refusal; only the messages shape has a place for it. */
+  /** A client's program reads these members of the refusal; only the messages shape has them. */
   readonly details: object | null;
   constructor(
     message: string,
@@ -125,68 +125,71 @@ export class InvalidRequest extends Error {
   }
 }
 
-/** The protocol that an upstream speaks, and the endpoints it has beside those of every server of it. */
+/** Names the protocol that an upstream speaks, and the optional endpoints that it has. */
 export interface Speech {
   readonly protocol: UpstreamProtocol;
   readonly endpoints?: readonly FurtherEndpoint[] | undefined;
-  /** Set when paths depend on it. */
+  /** Is set when paths depend on it. */
   readonly base_url?: string;
 }
 
-/** Ids of what the upstream of one request stores for its account. They leave the gateway sealed. */
+/** Seals and opens the ids of objects that the request's upstream stores for its account. */
 export interface StoredIds {
-  /** `thread`: of an answer that may be continued by its id. */
+  /** `thread` is set for an answer that can be continued by its id. */
   seal(native: string, thread?: ThreadSize): string;
-  /** The native id; null for one that is not of this account and upstream. */
+  /** Returns the native id; null for one of another account or upstream. */
   open(sealed: string): string | null;
-  /** Returns whether the id has the form of a sealed one, of whichever account. */
+  /** Returns whether the id has the form of a sealed one, of any account. */
   isSealed(id: string): boolean;
 }
 
-/** Says how a request helps its provider to find the beginning of its prompt again. */
+/** Says how a request helps its provider to reuse its cached prompt. */
 export interface PromptCaching {
   /** Only requests of one account share a derived key. */
   readonly accountId: number;
-  /** Requests that mark nothing are marked, though writes to a cache may cost more. */
+  /** True when requests without marks get them, although cache writes may cost more. */
   readonly marks: boolean;
 }
 
 export interface ExchangeRequest {
   ask: Ask;
   speech: Speech;
-  /** Needed where the upstream stores answers. */
+  /** Is needed where the upstream stores answers. */
   ids?: StoredIds;
   upstreamModel: string;
-  /** Granted output tokens of each choice, clamped by model and balance; null for embeddings. */
+  /** The granted output tokens of each choice, limited by model and balance; null for embeddings. */
   outputLimit: number | null;
-  /** Fields of the request that must not reach the upstream. */
+  /** The fields of the request that must not reach the upstream. */
   dropped?: readonly DroppedField[];
   /** The route's field for the default limit on chat upstreams. */
   outputLimitField: 'max_tokens' | 'max_completion_tokens';
-  /** Absent where nothing is added for a cache. */
+  /** Is absent where nothing is added for a cache. */
   caching?: PromptCaching;
-  /** The most that the prompt and the answer may have, in plain tokens; needed for a message thread. */
+  /** The largest prompt and answer in plain tokens; needed for a message thread. */
   bounds?: ThreadSize;
-  /** The client's request headers, lower-case names. */
+  /** The client's request headers, with lower-case names. */
   clientHeaders: Readonly<Record<string, string | undefined>>;
-  /** The request id (a UUIDv7): gives made-up ids their text and made-up timestamps their time, so that an exchange needs no clock. */
+  /** The request id (a UUIDv7). It gives made-up ids their text and made-up timestamps their time, so that an exchange needs no clock. */
   idSeed: string;
 }
 
-/** Turns a request into bytes for one upstream, and its answer into bytes for the client. Pure: no I/O, no clock. */
+/** Converts a request to bytes for one upstream, and its answer to bytes for the client. It is pure: no I/O, no clock. */
 export interface Exchange {
-  /** Appended to the upstream's base_url: `/chat/completions`, `/messages`, `/embeddings`, `/responses`. */
+  /** The path after the upstream's base_url: `/chat/completions`, `/messages`, `/embeddings`, `/responses`. */
   readonly path: string;
   readonly requestBody: Uint8Array;
-  /** Protocol headers to send upstream (`anthropic-version`, `anthropic-beta`), from the client's or chosen by the translator. */
+  /** The protocol headers to send upstream (`anthropic-version`, `anthropic-beta`), from the client or chosen by the translator. */
   readonly requestHeaders: Readonly<Record<string, string>>;
-  /** A whole 2xx JSON answer. */
+  /** Reads a whole 2xx JSON answer. */
   readJson(body: Uint8Array): JsonReading;
-  /** For a `stream: true` request. Takes whatever the 200 brought: an event stream, or a JSON or HTML body that should have been one (behaviour 34). `framer`: of an upstream that frames its events in another way than the protocol does. */
+  /**
+   * Opens the reader of a `stream: true` request. It accepts any 200: an event stream, or a JSON or HTML body in its place (behaviour 34). `framer`
+   * is set for an upstream with another framing of events than the protocol's.
+   */
   openStream(sink: StreamSink, framer?: EventFramer): StreamReader;
 }
 
-/** A request for a count of tokens. */
+/** Describes a request for a count of tokens. */
 export type CountExchange = Pick<Exchange, 'path' | 'requestBody' | 'requestHeaders'>;
 
 export type JsonReading =
@@ -195,63 +198,66 @@ export type JsonReading =
       body: Uint8Array;
       usage: ReportedUsage | null;
       outputText: string;
-      /** Calls of tools in the output. */
+      /** The number of tool calls in the output. */
       calls: number;
-      /** Arguments of those calls. */
+      /** The number of arguments of those calls. */
       callArguments: () => number;
-      /** Native id of an answer that its upstream continues making; absent for one that is over. */
+      /** The native id of an answer that its upstream is still making; absent for a finished one. */
       unfinished?: string | null;
     }
-  /** 200 that carries an error, HTML, or nothing readable: nothing was delivered. */
+  /** A 200 with an error, HTML, or unreadable content: nothing was delivered. */
   | { kind: 'error'; error: UpstreamError };
 
-/** Called with every piece of generated text (content, reasoning, tool arguments), to be counted when the upstream reports no usage. */
+/** Is called with every piece of generated text (content, reasoning, tool arguments), to be counted when the upstream reports no usage. */
 export interface StreamSink {
-  /** `isShown` is false for reasoning, and for text under names that are not known to show it; some servers do not count these in the output limit. */
+  /** `isShown` is false for reasoning, and for text under unknown names; some servers do not count these in the output limit. */
   output(text: string, isShown: boolean): void;
-  /** The model calls one more tool. */
+  /** Is called when the model calls another tool. */
   call?(): void;
 }
 
 export interface StreamReader {
-  /** Upstream bytes in, client bytes out (possibly none). Throws nothing: a broken stream shows in `state`. */
+  /** Takes upstream bytes and returns client bytes, possibly none. Throws nothing: `state` shows a broken stream. */
   push(bytes: Uint8Array): Uint8Array;
-  /** The upstream ended the connection: that may be the end of the answer, or an in-protocol error when the ending was false. */
+  /** Is called when the upstream closed the connection: the answer ends, or an in-protocol error follows when it was incomplete. */
   end(): Uint8Array;
-  /** The last bytes of a stream that its upstream ended well, with what it is charged for: usage the upstream did not report, the end mark. Empty for any other. */
+  /**
+   * Returns the last bytes of a stream that its upstream ended properly: the charged usage when the upstream did not report it, and the end mark.
+   * Returns nothing for any other stream.
+   */
   close(usage: TokenUsage): Uint8Array;
-  /** The gateway must end it: bytes of an in-protocol error event. */
+  /** Returns an in-protocol error event for a stream that the gateway must end. */
   fail(error: UpstreamError): Uint8Array;
-  /** Ends it as if the output limit was reached (`length` / `max_tokens`), with what is charged for it. */
+  /** Ends the stream as if the output limit was reached (`length` / `max_tokens`), with the charged usage. */
   finishEarly(usage: TokenUsage): Uint8Array;
-  /** Bytes that keep the connection alive without meaning anything; safe before the first event too. */
+  /** Returns bytes that keep the connection alive without a meaning, also before the first event. */
   keepAlive(): Uint8Array;
   readonly state: 'running' | 'finished' | 'failed';
-  /** Set when an in-band error was read; before any content it may still be retried elsewhere. */
+  /** Is set when an in-band error was read; before any content another upstream may still be tried. */
   readonly error: UpstreamError | null;
   readonly hasContent: boolean;
-  /** The upstream said why it stopped: the answer is whole, whatever becomes of the connection now. */
+  /** True when the upstream stated why it stopped: the answer is complete, whatever happens to the connection. */
   readonly hasFinish: boolean;
-  /** The upstream's figures so far, in normal form; null while it gave none. */
+  /** The upstream's figures so far, in normal form; null before any. */
   readonly usage: ReportedUsage | null;
-  /** True once `usage` is final (not only message_start's). */
+  /** True when `usage` is final (not only message_start's). */
   readonly isUsageFinal: boolean;
-  /** Native id of an answer that its upstream continues making when this stream ends before it; null or absent for any other. */
+  /** The native id of an answer that its upstream continues making after this stream ends early; null or absent for any other. */
   readonly backgroundId?: string | null;
-  /** Nothing of this attempt was delivered: it is not known to continue the answer that was cut. */
+  /** True when nothing of this attempt was delivered, because it is not known to continue the cut answer. */
   readonly isWithheld?: boolean;
-  /** Text of this attempt that was not delivered, as the client had it. */
+  /** The text of this attempt that was not delivered because the client had it. */
   readonly overlap?: string;
 }
 
-/** An upstream's failure in neutral words; `upstreamClientError` gives it the client's shape. */
+/** Describes an upstream's failure in neutral terms; `upstreamClientError` gives it the client's shape. */
 export interface UpstreamError {
   kind:
     | 'invalid_request'
     | 'context_overflow'
     | 'too_large'
     | 'not_found'
-    /** The object from which the request continues is stored no more. */
+    /** The object that the request continues is no longer stored. */
     | 'gone'
     | 'rate_limited'
     | 'overloaded'
@@ -260,19 +266,19 @@ export interface UpstreamError {
     | 'server'
     | 'unreachable'
     | 'unreadable'
-    /** Larger than the gateway reads. */
+    /** The answer is larger than the gateway reads. */
     | 'answer_too_large'
     | 'unsupported';
-  /** Text fit for the client; already redacted. Kept from the upstream only for 400 and 413. */
+  /** The redacted text for the client. The upstream's own text is kept only for 400 and 413. */
   message: string;
   param: string | null;
   code: string | null;
   /** The status of the upstream's answer, when there was one. */
   upstreamStatus: number | null;
   retryAfterMs: number | null;
-  /** A client reads these members of it by program: `ClientError.details`. */
+  /** A client's program reads these members: `ClientError.details`. */
   details?: object | null;
 }
 
-/** The kind that a code or a type of an error means. */
+/** Maps a provider's error codes or types to kinds. */
 export type ErrorWords = Readonly<Record<string, UpstreamError['kind']>>;

@@ -2,7 +2,7 @@ import { ORDINARY_PREMIUMS, PREMIUM_FIELDS, premiumOf } from '@tollgate/contract
 import { text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 
-/** The tiers at which an answer says it was made, where they cost no more than the ordinary one: a dearer tier that was asked for is not charged then. */
+/** Returns the tiers at which an answer was made, where they cost no more than the ordinary one: a requested dearer tier is then not charged. */
 export function ordinaryServices(holder: JsonRecord): readonly string[] | null {
   let found: string[] | null = null;
   for (const field of PREMIUM_FIELDS) {

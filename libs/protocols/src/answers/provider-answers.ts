@@ -3,30 +3,30 @@ import type { ErrorWords, StreamSink } from '../exchange.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import type { StreamTap } from '../stream/stream-handler.ts';
 
-/** Reads the answers of a protocol. */
+/** Reads the answers of one protocol. */
 export interface ProviderAnswers {
   openTap(sink: StreamSink): StreamTap & { observe(event: JsonRecord): void };
-  /** Null when the JSON is no answer. */
+  /** Returns null when the JSON is not an answer. */
   readWhole(answer: JsonRecord): WholeAnswer | null;
-  /** The event stream that says the same as a JSON answer. */
+  /** Returns the event stream with the content of a JSON answer. */
   eventsOfWhole(answer: JsonRecord): string;
-  /** The event that ends a stream, where the protocol has one. */
+  /** Returns whether the event ends a stream, where the protocol has such an event. */
   isEnd(event: JsonRecord): boolean;
-  /** `[DONE]` is the protocol's own end mark; elsewhere it is an addition of compatible servers. */
+  /** True when `[DONE]` is the protocol's own end mark; elsewhere compatible servers add it. */
   readonly isEndedByDone: boolean;
   readonly errorWords?: ErrorWords;
 }
 
-/** The contents that a JSON answer of any protocol delivers. */
+/** Holds the contents of a JSON answer of any protocol. */
 export interface WholeAnswer {
-  /** Null when it reports none, or none that can be true. */
+  /** Is null when the answer reports no usage, or an impossible one. */
   readonly usage: ReportedUsage | null;
-  /** All generated text, to be counted where usage is missing. */
+  /** All generated text, which is counted where usage is missing. */
   readonly outputText: string;
-  /** Calls of tools in the output. */
+  /** The number of tool calls in the output. */
   readonly calls: number;
-  /** Arguments of those calls: members at the top of each. Read when they are asked for. */
+  /** Returns the number of top-level arguments of those calls. */
   readonly callArguments: () => number;
-  /** Native id of an answer that its upstream continues making. */
+  /** The native id of an answer that its upstream is still making. */
   readonly unfinished?: string | null;
 }

@@ -5,7 +5,7 @@ import { isRecord, parseJson } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import type { ProviderAnswers } from './provider-answers.ts';
 
-/** A JSON answer of an upstream as the client receives it; `write` answers null when nothing can be made of it. */
+/** Converts a JSON answer of an upstream to the client's; `write` returns null when that is impossible. */
 export function readJson(
   body: Uint8Array,
   { readWhole, errorWords }: Pick<ProviderAnswers, 'readWhole' | 'errorWords'>,

@@ -3,13 +3,13 @@ import { record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { countOrNone, tokenCount } from './token-count.ts';
 
-/** An answer, and the usage that it reports. */
+/** Holds an answer and its reported usage. */
 interface Report {
   usage: JsonRecord;
   answer: JsonRecord;
 }
 
-/** Places where providers report the calls of their own tools, by the class that counts them; the first that is given counts. */
+/** Lists where providers report the calls of their own tools, by the class that counts them; the first present value counts. */
 const PLACES: Readonly<Record<CallKey, readonly ((report: Report) => unknown)[]>> = {
   searches: [
     // https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool; relays of Anthropic on chat too.
@@ -24,7 +24,7 @@ const PLACES: Readonly<Record<CallKey, readonly ((report: Report) => unknown)[]>
 };
 const ROWS = Object.entries(PLACES) as [CallKey, (typeof PLACES)[CallKey]][];
 
-/** The calls that an answer reports. A figure that is no count is none. */
+/** Returns the calls that an answer reports. A figure that is not a count is ignored. */
 export function reportedCalls(report: Report): CallCounts {
   const calls: Partial<Record<CallKey, number>> = {};
   for (const [key, places] of ROWS)
@@ -32,7 +32,7 @@ export function reportedCalls(report: Report): CallCounts {
   return calls;
 }
 
-/** Counts the items of a response that searched; opening a page and looking through it is no search. */
+/** Counts the items of a response that searched; opening a page and reading it is not a search. */
 function searchItems(output: unknown): number {
   return records(output).filter(
     ({ type, status, action }) =>

@@ -1,9 +1,9 @@
 export const UNREADABLE = Symbol('unreadable');
 
-/** Absurd counts would overflow the ledger long before any model could produce them. */
+/** An impossibly large count would overflow the ledger long before any model could produce it. */
 const TOKENS_MAX = 2 ** 40;
 
-/** The first of several aliases that is given: a count, null when none is, UNREADABLE when it is no non-negative integer. */
+/** Returns the first present alias: a count, null when none is present, UNREADABLE when it is not a non-negative integer. */
 export function tokenCount(...aliases: readonly unknown[]): number | null | typeof UNREADABLE {
   const value = aliases.find((alias) => alias !== undefined && alias !== null);
   if (value === undefined) return null;
@@ -18,12 +18,12 @@ export function tokenCount(...aliases: readonly unknown[]): number | null | type
 
 export type TokenCount = ReturnType<typeof tokenCount>;
 
-/** The count of a side of a report, of which these figures are parts; UNREADABLE where one of them is. */
+/** Returns the count of a side, of which these figures are parts; UNREADABLE when one of them is. */
 export function sideCount(count: TokenCount, ...parts: readonly TokenCount[]): TokenCount {
   return parts.includes(UNREADABLE) ? UNREADABLE : count;
 }
 
-/** 0 where it is missing or unreadable. */
+/** Returns 0 for a missing or unreadable count. */
 export function countOrNone(count: TokenCount): number {
   return count === UNREADABLE ? 0 : (count ?? 0);
 }

@@ -2,7 +2,7 @@ import type { Ask } from '../exchange.ts';
 import { withModel } from '../json/with-model.ts';
 import { parseAsk } from './parse-ask.ts';
 
-/** The same request to another model. */
+/** Returns the same request for another model. */
 export function askForModel(
   { protocol, raw, isCompaction, isStream, generate }: Ask,
   model: string,

@@ -5,7 +5,7 @@ import { certainImageSize } from './image-size.ts';
 
 export const DATA_URL = /^data:[^,]{0,128};base64,/;
 
-/** Base64 of an inline image; empty where it is elsewhere. */
+/** Returns the base64 of an inline image; an empty text where the image is elsewhere. */
 export function imageData(part: JsonRecord): string {
   const source = record(part['source']);
   if (source['type'] === 'base64') return text(source['data']) ?? '';
@@ -13,7 +13,7 @@ export function imageData(part: JsonRecord): string {
   return DATA_URL.test(url) ? url.slice(url.indexOf(',') + 1) : '';
 }
 
-/** The facts that bound the tokens of an image. */
+/** Returns the facts that bound the tokens of an image. */
 export function imageInput(part: JsonRecord): ImageInput {
   const detail = record(part['image_url'])['detail'] ?? part['detail'];
   return {

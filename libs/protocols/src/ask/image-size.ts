@@ -1,20 +1,20 @@
-/** Pixels. */
+/** Holds a size in pixels. */
 export interface ImageSize {
   width: number;
   height: number;
 }
 
-/** Holds the size of every format but JPEG. */
+/** This many characters contain the size in every format except JPEG. */
 const START_CHARS = 64;
-/** The head of an image that holds its size; a JPEG may have a preview before it. */
+/** The head of an image contains its size; a JPEG may have a preview before it. */
 const HEAD_CHARS = 128 * 1024;
 
-/** The size of a PNG, JPEG, GIF or WebP from its base64; null where it cannot be read. */
+/** Returns the size of a PNG, JPEG, GIF or WebP from its base64; null where it cannot be read. */
 export function imageSize(base64: string): ImageSize | null {
   return certainImageSize(base64) ?? positive(gif(start(base64)));
 }
 
-/** The size that every reader sees; null for a GIF, whose frames may be larger than its screen. */
+/** Returns the size that every reader sees; null for a GIF, whose frames may be larger than its screen. */
 export function certainImageSize(base64: string): ImageSize | null {
   const bytes = start(base64);
   return positive(png(bytes) ?? webp(bytes) ?? jpeg(bytes, base64));
@@ -53,10 +53,10 @@ function webp(bytes: Buffer): ImageSize | null {
     : null;
 }
 
-/** Marks that no length follows: what stands behind them as a length is read by no decoder. */
+/** No length follows these markers: no decoder reads the following bytes as one. */
 const LENGTHLESS = /^d[0-9]$/;
 
-/** Frames that hold a size: C0 to CF but for the tables C4, C8 and CC. */
+/** Frames with a size have the markers C0 to CF except the tables C4, C8 and CC. */
 function jpeg(first: Buffer, base64: string): ImageSize | null {
   if (first.length < 4 || first.readUInt16BE(0) !== 0xffd8) return null;
   const bytes = Buffer.from(base64.slice(0, HEAD_CHARS), 'base64');

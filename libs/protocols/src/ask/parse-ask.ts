@@ -26,7 +26,7 @@ export function parseAsk(
   return toAsk(protocol, read, { fields, model, isCompaction });
 }
 
-/** The same for a large body, with pauses: other work is done between them. */
+/** Reads a large body in steps, between which other work runs. */
 export async function parseAskInTurns(
   protocol: ClientProtocol,
   raw: Uint8Array,
@@ -43,7 +43,7 @@ export async function parseAskInTurns(
 
 interface AskOptions {
   isCompaction?: boolean;
-  /** Set for a request of Gemini. */
+  /** Is set for a request of Gemini. */
   call?: PathCall | undefined;
 }
 
@@ -99,7 +99,7 @@ function toAsk(
     fields,
     isStream: protocol !== 'embeddings' && body['stream'] === true,
     isBackground: protocol === 'responses' && body['background'] === true,
-    // A compaction takes no limit: it may generate what the model can.
+    // A compaction takes no limit: it may generate as much as the model can.
     outputLimit: isCompaction ? Number.MAX_SAFE_INTEGER : limitOf(protocol, fields, body),
     choices: (largest(fields, 'count') ?? 1) * (protocol === 'completions' ? promptsOf(body) : 1),
     wantsStreamUsage: record(body['stream_options'])['include_usage'] === true,
@@ -109,7 +109,7 @@ function toAsk(
   };
 }
 
-/** The fields of a response that a compaction cannot have. */
+/** Refuses the fields of a response that a compaction cannot have. */
 function refuseOfCompaction(body: JsonRecord): void {
   for (const param of ['stream', 'background', 'max_output_tokens', 'conversation'])
     if (body[param] !== undefined && body[param] !== null && body[param] !== false)
@@ -119,7 +119,10 @@ function refuseOfCompaction(body: JsonRecord): void {
       });
 }
 
-/** The tokens that legacy completions generate where the request states none: https://platform.openai.com/docs/api-reference/completions/create#max_tokens */
+/**
+ * Legacy completions generate this many tokens where the request states no limit:
+ * https://platform.openai.com/docs/api-reference/completions/create#max_tokens
+ */
 const COMPLETIONS_LIMIT = 16;
 
 function limitOf(
@@ -129,7 +132,7 @@ function limitOf(
 ): number | null {
   const limit = largest(fields, 'limit');
   if (protocol !== 'completions') return limit;
-  // Some servers read 0 as no limit at all.
+  // Some servers read 0 as no limit.
   if (limit === 0 && body['echo'] !== true)
     throw new InvalidRequest('max_tokens: at least 1; 0 scores a prompt and needs echo: true.', {
       param: 'max_tokens',
@@ -138,19 +141,19 @@ function limitOf(
   return limit ?? COMPLETIONS_LIMIT;
 }
 
-/** Prompts of a legacy completion, each of which is answered: texts, or lists of tokens. A list of tokens alone is one. */
+/** Counts the prompts of a legacy completion, each of which gets an answer: texts, or lists of tokens. A single list of tokens is one prompt. */
 function promptsOf({ prompt }: JsonRecord): number {
   if (!Array.isArray(prompt)) return 1;
   return prompt.every((item) => typeof item === 'number') ? 1 : prompt.length;
 }
 
-/** Refuses several fields of one role: it is unknown which one the upstream reads. */
+/** Refuses several fields with one role, because it is unknown which one the upstream reads. */
 function largest(fields: readonly FoundField[], role: 'limit' | 'count'): number | null {
   const values = fields.filter((field) => field.role === role).map(({ value }) => Number(value));
   return values.length === 0 ? null : Math.max(...values);
 }
 
-/** A body whose tokens are to be counted: as of a request, without what concerns the answer. Throws `InvalidRequest`. */
+/** Reads a body whose tokens are to be counted: a request without the fields about the answer. Throws `InvalidRequest`. */
 export function parseCountTokens(
   protocol: CountingProtocol,
   raw: Uint8Array,
@@ -182,7 +185,7 @@ function toCountAsk(
   return { ...generateAsk(countedBody(read), call), protocol };
 }
 
-/** `countTokens` takes the contents alone, or a whole request: https://ai.google.dev/api/tokens */
+/** `countTokens` takes the contents, or a whole request: https://ai.google.dev/api/tokens */
 function countedBody(read: ReadBody): ReadBody {
   const whole = read.body['generateContentRequest'];
   if (!isRecord(whole)) return read;
@@ -228,7 +231,7 @@ function isDeeper(issue: Issue, best: Issue): boolean {
   return issue.path.length > best.path.length;
 }
 
-/** `['messages', 0, 'role']` -> `messages[0].role` */
+/** Formats `['messages', 0, 'role']` as `messages[0].role`. */
 function fieldPath(path: readonly PropertyKey[]): string {
   return path.reduce<string>(
     (text, key) =>

@@ -1,6 +1,6 @@
 import { isRecord, record } from '../json/json-guard.ts';
 
-/** Part types whose payload is no text, and whose tokens nothing in the request bounds. */
+/** Lists part types whose payload is not text and whose tokens the request does not bound. */
 export const UNBOUNDED_PARTS = new Set([
   'audio_url',
   'container_upload',
@@ -16,12 +16,12 @@ export const UNBOUNDED_PARTS = new Set([
 ]);
 export const IMAGE_PARTS = new Set(['computer_screenshot', 'image', 'image_url', 'input_image']);
 export const AUDIO_PARTS = new Set(['audio', 'input_audio']);
-/** Part types whose tokens stand in them as text, addresses too. */
+/** Matches part types whose tokens are in them as text, addresses included. */
 export const TEXT_PART =
   /^(?:compaction|input_text|output_text|reasoning|redacted_thinking|refusal|\w+_text|text|thinking|tool_\w+|\w+_(?:call|output|result|use))$/;
 
 const PLAIN_TEXT = /^(?:\w+_)?text$/;
-/** Members of a part that hold what is no text; some servers (vLLM) read them whatever the type says. */
+/** Lists members of a part that hold other data than text; some servers (vLLM) read them whatever the type is. */
 const MEDIA_MEMBERS = [
   'audio_url',
   'document_url',
@@ -32,17 +32,17 @@ const MEDIA_MEMBERS = [
   'video_url',
 ];
 
-/** Returns whether a part of text names media beside it. */
+/** Returns whether a text part also names media. */
 export function hasMedia(type: string, part: unknown): boolean {
   const members = record(part);
   return PLAIN_TEXT.test(type) && MEDIA_MEMBERS.some((name) => (members[name] ?? null) !== null);
 }
 
 const URL_START = /^\s*(?:https?|gs|s3|data|file):/i;
-/** Values of a part checked for a reference; real parts have a handful. */
+/** A part is searched for a reference to this depth; real parts are shallower. */
 const REFERENCE_DEPTH_MAX = 4;
 
-/** Returns whether a part of an unknown kind names input that is not in it: by an address, or by the id of a file. */
+/** Returns whether a part of an unknown kind names input outside the request: by an address, or by a file's id. */
 export function refersElsewhere(value: unknown, depth = 0): boolean {
   if (typeof value === 'string') return URL_START.test(value);
   if (depth >= REFERENCE_DEPTH_MAX) return false;

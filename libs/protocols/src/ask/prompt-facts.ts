@@ -19,14 +19,14 @@ import {
   UNBOUNDED_PARTS,
 } from './part-kinds.ts';
 
-/** Top-level members whose text reaches the model, by protocol. */
+/** Lists the top-level members whose text reaches the model, by protocol. */
 const PROMPT_FIELDS = Object.fromEntries(
   Object.entries(FIELD_TABLES).map(([protocol, table]) => [
     protocol,
     Object.keys(table).filter((name) => table[name] === 'prompt'),
   ]),
 );
-/** Members of each protocol's table; everything else may be read as prompt by an upstream that knows it. */
+/** Lists the members of each protocol's table; an upstream that knows any other member may read it as prompt. */
 const KNOWN_FIELDS = Object.fromEntries(
   Object.entries(FIELD_TABLES).map(([protocol, table]) => [
     protocol,
@@ -34,14 +34,14 @@ const KNOWN_FIELDS = Object.fromEntries(
   ]),
 );
 
-/** Members that wrap a message and are no words of it: they count in the bound, but not in the text that stands for the prompt where the upstream reported nothing. */
+/** These members wrap a message and are not part of its text: they count in the bound, but not in the text that replaces a missing usage report. */
 const ENVELOPE_KEYS = new Set(['role', 'content', 'text']);
 
 const COMPACTION = /^compact/i;
-/** Tokens of the summary, which the limit of the answer does not bound. No provider states a maximum; the one in Anthropic's documentation has 3,500. */
+/** The tokens of a summary, which the answer's limit does not bound. No provider states a maximum; the example in Anthropic's documentation has 3,500. */
 const SUMMARY_TOKENS = 8_192;
 
-/** `"":,` around a key and its value, where definitions are rendered as JSON. */
+/** A key and its value cost `"":,` where definitions are rendered as JSON. */
 const MEMBER_SYNTAX_BYTES = 4;
 
 interface Tally {
@@ -49,11 +49,11 @@ interface Tally {
   images: ImageInput[];
   unboundedInputs: number;
   audioBytes: number;
-  /** Collects the texts, only when they are asked for. */
+  /** Collects the texts only when they are requested. */
   texts: string[] | null;
 }
 
-/** A body, where its members stand, which of them its protocol's table names, and which tools of the provider it asks for. */
+/** Holds a body, the positions of its members, the fields that its protocol's table names, and the provider tools that it requests. */
 export interface ReadBody {
   body: JsonRecord;
   layout: JsonLayout;
@@ -70,7 +70,7 @@ export function promptFacts(
   const offered = offeredTools(body, tools);
   const serverToolUses = tools.reduce((uses, tool) => uses + tool.uses, 0);
   const compactions = asksToCompact(body) ? 1 : 0;
-  // The provider decides before each round whether to shorten the conversation, and each use of a tool of the provider begins one.
+  // The provider decides before each round whether to shorten the conversation, and each use of a provider tool begins a round.
   const summaries = compactions * (1 + serverToolUses);
   return {
     textBytes: tally.textBytes,
@@ -94,7 +94,7 @@ export function promptFacts(
   };
 }
 
-/** The units that a template wraps: messages, items, or the inputs of embeddings. A list of tokens is one input. */
+/** Counts the units that a template wraps: messages, items, or the inputs of embeddings. A list of tokens is one input. */
 function messagesOf(protocol: ClientProtocol, body: JsonRecord): number {
   const { turns: field } = CLIENT_BODIES[protocol];
   const turns = list(body[field]);
@@ -102,7 +102,7 @@ function messagesOf(protocol: ClientProtocol, body: JsonRecord): number {
   return turns.length;
 }
 
-/** A list of edits on responses, an object that holds one on messages. */
+/** Responses have a list of edits, messages an object that contains one. */
 function asksToCompact({ context_management: asked }: JsonRecord): boolean {
   const edits = Array.isArray(asked) ? asked : list(record(asked)['edits']);
   return edits.some((edit) => COMPACTION.test(text(record(edit)['type']) ?? ''));
@@ -126,7 +126,7 @@ function tallyPrompt(protocol: ClientProtocol, body: JsonRecord, texts: string[]
   return tally;
 }
 
-/** The provider reads the object that an item of the input names from its own store. Ids that are not sealed are of translated answers, which no provider keeps. */
+/** The provider reads the object that an input item names from its own store. Unsealed ids come from translated answers, which no provider stores. */
 function addStored(item: JsonRecord, tally: Tally): void {
   if (isItemReference(item) && isSealedId(text(item['id']) ?? '')) tally.unboundedInputs += 1;
   if (item['type'] === 'image_generation_call' && nonEmpty(item['result']) === null)
@@ -134,18 +134,18 @@ function addStored(item: JsonRecord, tally: Tally): void {
 }
 
 /**
- * Says where parts may stand: in this very list, in a list further inside, or nowhere. Whatever else says it is an image or a file, as a tool's
- * schema or arguments may, is JSON the model reads as text: taken for a part it would be a prompt that is not counted.
+ * Says where parts may occur: in this list, in a list further inside, or nowhere. Another object that calls itself an image or a file, such as a
+ * tool's schema or arguments, is JSON that the model reads as text: as a part it would be an uncounted prompt.
  */
 type Parts = 'items' | 'inside' | 'none';
-/** Lists of parts within messages, system blocks, tool results and documents. */
+/** Lists the lists of parts within messages, system blocks, tool results and documents. */
 const PART_LISTS = new Set(['content', 'output', 'images']);
 const FIELD_PARTS: Readonly<Record<string, Parts>> = {
   messages: 'inside',
   system: 'items',
   input: 'inside',
 };
-/** Names by which parts and their sources are known; in another case, only some upstreams would see the part. */
+/** Lists the names that identify parts and their sources; with other letter case only some upstreams would recognise the part. */
 const STRUCTURE_NAMES = new Map(
   [
     'audio',
@@ -166,10 +166,10 @@ const STRUCTURE_NAMES = new Map(
     'url',
   ].map((name) => [name, name]),
 );
-/** No vendor's type or role is longer; what is, is text in disguise. */
+/** No vendor's type or role is longer; a longer one is disguised text. */
 const WRAPPING_CHARS_MAX = 64;
 
-/** Every string and key counts, also of unknown parts: the bound may be too high, never too low. */
+/** Every string and key counts, also in unknown parts: the bound may be too high but never too low. */
 function walk(value: unknown, tally: Tally, parts: Parts): void {
   if (typeof value === 'string') addText(value, tally);
   else if (typeof value === 'number' || typeof value === 'boolean') addText(String(value), tally);
@@ -195,7 +195,7 @@ function walkRecord(value: JsonRecord, tally: Tally, parts: Parts): void {
     if (parts !== 'none') {
       refuseVariant(key, STRUCTURE_NAMES);
       if (isWrapping(key, item)) continue;
-      // An answer in sound that the provider keeps.
+      // The provider stores an audio answer.
       if (key === 'audio' && isRecord(item) && 'id' in item) tally.unboundedInputs += 1;
     }
     tally.textBytes += MEMBER_SYNTAX_BYTES;
@@ -208,7 +208,7 @@ function walkRecord(value: JsonRecord, tally: Tally, parts: Parts): void {
   }
 }
 
-/** A lone object where parts stand is read as text by a translation, and as a part, however its type is spelled, by some upstreams: it counts as both. */
+/** A translation reads a lone object in place of parts as text, and some upstreams read it as a part whatever its type's spelling: it counts as both. */
 function addLone(item: JsonRecord, tally: Tally): void {
   const member = (name: string): unknown =>
     Object.entries(item).find(([key]) => foldName(key) === name)?.[1];
@@ -220,7 +220,7 @@ function addLone(item: JsonRecord, tally: Tally): void {
   else countParts(member('content'), tally);
 }
 
-/** Parts alone, as those of a page that a provider fetched: their text was counted with what holds them. */
+/** Counts only parts, such as those of a page that a provider fetched; their text was counted with the containing object. */
 function countParts(value: unknown, tally: Tally): void {
   for (const part of isRecord(value) ? [value] : records(value)) {
     const type = text(part['type']) ?? '';
@@ -231,13 +231,13 @@ function countParts(value: unknown, tally: Tally): void {
   }
 }
 
-/** Returns true if the text, or the parts, of a document are in the request. */
+/** Returns true when the request contains the text, or the parts, of a document. */
 function isInlineDocument(part: JsonRecord): boolean {
   const { type } = record(part['source']);
   return part['type'] === 'document' && (type === 'text' || type === 'content');
 }
 
-/** Members that mark a message or part and are no text of it. */
+/** Returns whether a member marks a message or part and is not part of its text. */
 function isWrapping(key: string, item: unknown): boolean {
   if (key === 'type') return typeof item === 'string' && item.length <= WRAPPING_CHARS_MAX;
   return key === 'cache_control' && JSON.stringify(item).length <= WRAPPING_CHARS_MAX;
@@ -248,7 +248,7 @@ function addText(value: string, tally: Tally): void {
   tally.texts?.push(value);
 }
 
-/** Token arrays: one each, exactly. `0` stands for a token where text is asked for. */
+/** Counts each element of a token array as one token. `0` represents a token where text is requested. */
 function addTokens(tokens: readonly unknown[], tally: Tally): void {
   for (const item of tokens) {
     if (Array.isArray(item)) addTokens(item, tally);
@@ -261,7 +261,7 @@ function addTokens(tokens: readonly unknown[], tally: Tally): void {
 
 const MEDIA_TYPE = /^data:([^;,]*)/;
 
-/** Providers scale images, and so bound them; a data URL may hold something else. */
+/** Providers scale images and so bound their tokens; a data URL may hold other data. */
 function addImage(part: JsonRecord, tally: Tally): void {
   const url = text(part['image_url']) ?? text(record(part['image_url'])['url']) ?? '';
   const mediaType = MEDIA_TYPE.exec(url)?.[1] ?? 'image/*';
@@ -269,7 +269,7 @@ function addImage(part: JsonRecord, tally: Tally): void {
   else tally.unboundedInputs += 1;
 }
 
-/** A second of sound is some tens of tokens and at least a thousand bytes, so a byte is never a whole token. */
+/** A second of audio is a few dozen tokens and at least a thousand bytes, so a byte is never a whole token. */
 function addAudio(part: JsonRecord, tally: Tally): void {
   if (refersElsewhere(part)) tally.unboundedInputs += 1;
   else tally.audioBytes += JSON.stringify(part).length;

@@ -6,23 +6,23 @@ import { DATA_URL, imageData } from './image-input.ts';
 import { imageSize } from './image-size.ts';
 import type { ImageSize } from './image-size.ts';
 
-/** A prompt taken apart for an estimate of its tokens: pieces that providers render differently. */
+/** Holds a prompt in parts that providers render differently, for an estimate of its tokens. */
 export interface PromptParts {
-  /** System prompt, messages and results. */
+  /** The system prompt, messages and results. */
   texts: string[];
-  /** Definitions of tools and of an output format, as JSON. */
+  /** The definitions of tools and of an output format, as JSON. */
   tools: string[];
-  /** Names and arguments of the calls in the history. */
+  /** The names and arguments of calls in the history. */
   calls: string[];
-  /** Messages, the system prompt included. */
+  /** The number of messages, the system prompt included. */
   messages: number;
-  /** Null: the size is not in the request. */
+  /** null means that the request does not contain the size. */
   images: (ImageSize | null)[];
-  /** Pages of PDFs in the request; one for a document that is elsewhere. */
+  /** The pages of PDFs in the request; one for a document elsewhere. */
   pages: number;
 }
 
-/** Reads a body that was parsed; what is not known counts as text. */
+/** Reads a parsed body; unknown content counts as text. */
 export function promptParts(protocol: ClientProtocol, body: JsonRecord): PromptParts {
   const parts: PromptParts = {
     texts: [],
@@ -64,7 +64,7 @@ function addMessage(parts: PromptParts, message: JsonRecord): void {
   if (message['type'] === 'function_call') addCall(parts, message['name'], message['arguments']);
 }
 
-/** Templates keep the thinking of the turn that continues, after the user's last message, and leave out any earlier one. */
+/** Templates keep the thinking of the continuing turn, after the user's last message, and omit earlier thinking. */
 function addTurns(parts: PromptParts, turns: readonly JsonRecord[]): void {
   const asked = turns.findLastIndex(({ role }) => role === 'user');
   turns.forEach((turn, at) => {
@@ -106,7 +106,7 @@ function addPart(parts: PromptParts, part: JsonRecord): void {
 }
 
 const PAGE = /\/Type\s*\/Page[^s]/g;
-/** A PDF's pages are found in this much of it. */
+/** The pages of a PDF are searched in this many characters. */
 const PDF_CHARS_MAX = 8 * 2 ** 20;
 
 function pagesOf(part: JsonRecord): number {

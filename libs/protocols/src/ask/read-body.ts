@@ -4,11 +4,11 @@ import { BodyScan } from '../json/body-scan.ts';
 import { bufferOf, isRecord, type JsonRecord } from '../json/json-guard.ts';
 import type { JsonLayout } from '../json/json-layout.ts';
 
-/** Deeper bodies are refused: walking and serialising values is recursive, and no real request comes near it. */
+/** Deeper bodies are refused: walking and serialising values is recursive, and no real request is nearly as deep. */
 const NESTING_MAX = 256;
-/** Far above any real request (the largest are batches of token arrays); 32 MB of `0,` would otherwise cost gigabytes to read. */
+/** This is far above any real request (the largest are batches of token arrays); reading 32 MB of `0,` would otherwise take gigabytes. */
 const VALUES_MAX = 1_000_000;
-/** Fields of the request itself; the richest real one has some fifty. */
+/** Bounds the fields of the request itself; the richest real one has about fifty. */
 const FIELDS_MAX = 1_000;
 
 export type Pause = () => Promise<void>;
@@ -20,7 +20,7 @@ export interface ReadBody {
 }
 
 const LIMITS = { values: VALUES_MAX, depth: NESTING_MAX, fields: FIELDS_MAX };
-/** Scans one body after the other. */
+/** One instance scans one body after another. */
 const bodyScan = new BodyScan(LIMITS);
 
 /** Reads the body of any call. Throws `InvalidRequest`. */
@@ -29,7 +29,7 @@ export function readBody(raw: Uint8Array): ReadBody {
   return scannedBody(raw, bodyScan);
 }
 
-/** Read within a few milliseconds. */
+/** A piece of this size is read within a few milliseconds. */
 const PIECE_BYTES = 1024 * 1024;
 
 export async function readBodyInTurns(raw: Uint8Array, pause: Pause): Promise<ReadBody> {

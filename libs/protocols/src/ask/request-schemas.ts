@@ -12,7 +12,7 @@ const topP = z.number().min(0).max(1).nullish();
 const penalty = z.number().nullish();
 const anyList = z.array(z.unknown()).nullish();
 const anyRecord = z.looseObject({}).nullish();
-/** An array that is refused for its first wrong item: zod alone would describe every one of a million, in gigabytes. */
+/** Returns an array schema that stops at the first wrong item: zod alone would describe every one of a million, in gigabytes. */
 function listOf(item: z.ZodType) {
   return z.array(z.unknown()).superRefine((items, context) => {
     for (const [index, value] of items.entries()) {
@@ -24,7 +24,7 @@ function listOf(item: z.ZodType) {
   });
 }
 
-/** A lone object is what some tool runners send as a result: it is read as its JSON text. */
+/** Some tool runners send a lone object as a result; it is read as its JSON text. */
 const content = z.union([
   z.string(),
   listOf(z.union([z.string(), z.looseObject({ type: z.string() })])),
@@ -89,7 +89,7 @@ const tokens = z
         code: 'custom',
         message: 'Invalid input: expected a token',
         path: [wrong],
-        // Zod takes a member of a union that could continue for the one that is meant.
+        // Zod takes a union member that could continue for the intended one.
         continue: false,
       });
   });

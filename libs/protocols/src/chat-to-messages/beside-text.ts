@@ -2,16 +2,16 @@ import { nonEmpty, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { isReusable } from '../translation/sealed-thinking.ts';
 
-/** Collects the parts that content blocks add to a chat message beside its text. The text itself is not kept, only its length. */
+/** Collects the parts that content blocks add to a chat message in addition to its text. Only the length of the text is kept. */
 export type Piece =
   | { readonly kind: 'thinking'; readonly block: JsonRecord }
   | { readonly kind: 'text'; readonly length: number; readonly citations: readonly JsonRecord[] }
   | { readonly kind: 'results'; readonly results: readonly JsonRecord[] };
 
-/** Bounds the thinking that a stream keeps until its end. A block beyond it is left out whole: Anthropic refuses one that is shortened. */
+/** Bounds the thinking that a stream keeps until its end. A larger block is omitted completely, because Anthropic refuses a shortened one. */
 const THINKING_CHARS_MAX = 2 ** 20;
 
-/** Returns null for a block that adds nothing: a call, a result of another tool. */
+/** Returns null for a block that adds nothing: a call, or a result of another tool. */
 export function pieceOf(block: JsonRecord): Piece | null {
   switch (block['type']) {
     case 'text':
@@ -30,7 +30,7 @@ export function pieceOf(block: JsonRecord): Piece | null {
   }
 }
 
-/** Returns the piece with what one delta of its block adds. */
+/** Returns the piece extended by one delta of its block. */
 export function grownPiece(piece: Piece, delta: JsonRecord): Piece {
   if (piece.kind === 'results') return piece;
   if (piece.kind === 'text') {
@@ -54,8 +54,8 @@ function grownThinking(block: JsonRecord, delta: JsonRecord): JsonRecord {
 }
 
 /**
- * The members of a chat message that carry signed thinking and sources. They come in one delta of a stream: OpenAI's client for Node keeps the last value of
- * a member it does not know, that for Python joins entries by their `index`.
+ * Returns the members of a chat message that carry signed thinking and sources. A stream sends them in one delta: OpenAI's Node client keeps the last
+ * value of an unknown member, its Python client joins entries by `index`.
  */
 export function besideText(pieces: readonly Piece[]): JsonRecord {
   const thinking = signedThinking(pieces);
@@ -76,14 +76,14 @@ function signedThinking(pieces: readonly Piece[]): JsonRecord[] {
   });
 }
 
-/** The members that Anthropic accepts; clients that join streams add `index`. */
+/** Keeps the members that Anthropic accepts; clients that join streams add `index`. */
 export function thinkingBlock(block: JsonRecord): JsonRecord {
   return block['type'] === 'thinking'
     ? { type: 'thinking', thinking: block['thinking'], signature: block['signature'] }
     : { type: 'redacted_thinking', data: block['data'] };
 }
 
-/** Citations in the order of the text; results that no text cites follow with an empty span where they arrived. */
+/** Returns citations in the order of the text. Results that no text cites follow with an empty span where they arrived. */
 function sources(pieces: readonly Piece[]): JsonRecord[] {
   const cited: JsonRecord[] = [];
   const found: JsonRecord[] = [];
@@ -121,7 +121,7 @@ function linkTo(source: JsonRecord, span: Span): JsonRecord {
   };
 }
 
-/** A document of the request has no address. Its place is named in Anthropic's words, as chat has none for it. */
+/** A document of the request has no address. Its place is stated in Anthropic's form, because chat has none for it. */
 function placeInDocument(citation: JsonRecord, span: Span): JsonRecord {
   const { type, cited_text, document_index, document_title, ...place } = citation;
   return {

@@ -8,12 +8,12 @@ import { besideText, pieceOf } from './beside-text.ts';
 
 export interface CompletionFrame {
   identity: Identity;
-  /** The name the client asked for. */
+  /** The model name that the client asked for. */
   model: string;
   usage: TokenUsage;
 }
 
-/** An Anthropic message as a chat completion (docs/design/protocols.md#stream-from-messages-to-chat). Server tools' calls have no place there. */
+/** Converts an Anthropic message to a chat completion (docs/design/protocols.md#stream-from-messages-to-chat). Calls of server tools are omitted. */
 export function toCompletion(
   message: JsonRecord,
   { identity, model, usage }: CompletionFrame,
@@ -44,7 +44,7 @@ export function toCompletion(
   };
 }
 
-/** Returns what a refusing model says about its refusal; null when it did not refuse. */
+/** Returns the refusal text of a refusing model; null when it did not refuse. */
 export function refusalText(message: JsonRecord): string | null {
   if (message['stop_reason'] !== 'refusal') return null;
   return nonEmpty(record(message['stop_details'])['explanation']) ?? 'The model refused to answer.';

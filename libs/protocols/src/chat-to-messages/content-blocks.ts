@@ -7,7 +7,7 @@ import { unsupported } from '../errors/unsupported.ts';
 /** https://platform.claude.com/docs/en/build-with-claude/vision */
 const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
 
-/** A chat message's content as content blocks. Empty texts are dropped: Anthropic refuses them. */
+/** Converts a chat message's content to content blocks. Empty texts are dropped, because Anthropic refuses them. */
 export function contentBlocks(value: unknown, param: string): JsonRecord[] {
   const content = contentValue(value);
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
@@ -25,7 +25,7 @@ function partBlocks(part: unknown, param: string): JsonRecord[] {
     return [
       { ...documentBlock(record(part['file']), param), ...cited(part), ...cacheControl(part) },
     ];
-  // Mistral's replayed thinking has no signature and would be refused (docs/design/protocols.md#provider-quirks).
+  // Mistral's replayed thinking has no signature, so it would be refused (docs/design/protocols.md#provider-quirks).
   if (type === 'thinking') return [];
   throw unsupported(
     type === 'input_audio' ? 'audio input' : `content of type "${type ?? ''}"`,
@@ -39,13 +39,13 @@ function textBlock(value: unknown, part: JsonRecord): JsonRecord[] {
     : [];
 }
 
-/** A client that wants citations of its document says so in Anthropic's words. */
+/** Adds citations when the client requests them for its document in Anthropic's form. */
 function cited(part: JsonRecord): JsonRecord {
   const citations = part['citations'] ?? record(part['file'])['citations'];
   return isRecord(citations) ? { citations } : {};
 }
 
-/** `prompt_cache_breakpoint` is OpenAI's word for it; `cache_control` itself is what many clients send through chat. */
+/** `prompt_cache_breakpoint` is OpenAI's name for it; many clients send `cache_control` itself through chat. */
 function cacheControl(part: JsonRecord): JsonRecord {
   if (isRecord(part['cache_control'])) return { cache_control: part['cache_control'] };
   const { ttl } = record(part['prompt_cache_breakpoint']);

@@ -17,7 +17,7 @@ export interface Turn {
   content: JsonRecord[];
 }
 
-/** Chat messages as a system prompt and alternating turns (docs/translation.md#requests-chat-to-messages). */
+/** Converts chat messages to a system prompt and alternating turns (docs/translation.md#requests-chat-to-messages). */
 export function conversation(
   chatMessages: readonly unknown[],
   { takesMidSystem }: { takesMidSystem: boolean },
@@ -52,7 +52,7 @@ export function conversation(
   return { system, messages: turns };
 }
 
-/** Leading ones are the prompt. Later ones keep their place where the model takes them there, else their text joins the user's turn. */
+/** Leading system messages are the prompt. Later ones keep their place where the model accepts them there; otherwise their text joins the user's turn. */
 function addSystem(
   {
     system,
@@ -67,7 +67,7 @@ function addSystem(
   else addTurn(turns, 'user', blocks);
 }
 
-/** Neighbours of one role become one turn: parallel tool results must stand in a single user message (Portkey#980). */
+/** Joins neighbouring turns of one role: parallel tool results must be in a single user message (Portkey#980). */
 function addTurn(turns: Turn[], role: Turn['role'], blocks: JsonRecord[]): void {
   if (blocks.length === 0) return;
   const last = turns.at(-1);
@@ -94,7 +94,7 @@ function assistantBlocks(message: JsonRecord, param: string): JsonRecord[] {
   ];
 }
 
-/** Anthropic refuses a text of blanks; models write one beside their tool calls. */
+/** Returns whether a block has content. Anthropic refuses a blank text, which models write beside their tool calls. */
 function saysSomething(block: JsonRecord): boolean {
   return block['type'] !== 'text' || text(block['text'])?.trim() !== '';
 }
@@ -149,7 +149,7 @@ function cacheOf(message: JsonRecord): JsonRecord {
   return isRecord(message['cache_control']) ? { cache_control: message['cache_control'] } : {};
 }
 
-/** A last assistant turn is continued by the model; Anthropic refuses one that ends in blanks. */
+/** The model continues a final assistant turn; Anthropic refuses one that ends in blanks. */
 function trimPrefill(turns: Turn[]): void {
   const last = turns.at(-1);
   const block = last?.role === 'assistant' ? last.content.at(-1) : undefined;

@@ -15,7 +15,7 @@ import { toMessagesRequest } from './request.ts';
 import { chunkStep, finishChunks, startChunks } from './stream-back.ts';
 import type { ChunkState } from './stream-back.ts';
 
-/** A chat client before an Anthropic upstream. */
+/** Serves a chat client from an Anthropic upstream. */
 export function chatToMessagesExchange({
   ask,
   upstreamModel,

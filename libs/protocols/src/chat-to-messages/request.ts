@@ -9,18 +9,21 @@ import { thinkingChoice } from './thinking.ts';
 import type { ThinkingChoice } from './thinking.ts';
 import { messagesTools } from './tools.ts';
 
-/** The limit of a request for which neither the client nor the node set one. */
+/** The output limit of a request for which neither the client nor the node set one. */
 const OUTPUT_LIMIT_DEFAULT = 4_096;
 const JSON_INSTRUCTION =
   'Respond with a single valid JSON object and nothing else: no prose, no code fence.';
 
 export interface MessagesRequestOptions {
   upstreamModel: string;
-  /** Granted output tokens; null = the client's own. */
+  /** The granted output tokens; null for the client's own limit. */
   outputLimit: number | null;
 }
 
-/** A chat request body as a messages request body (docs/translation.md#requests-chat-to-messages). Throws `InvalidRequest` naming what cannot be said. */
+/**
+ * Converts a chat request body to a messages request body (docs/translation.md#requests-chat-to-messages). Throws `InvalidRequest` naming a field
+ * that has no counterpart.
+ */
 export function toMessagesRequest(
   body: JsonRecord,
   { upstreamModel, outputLimit }: MessagesRequestOptions,
@@ -79,7 +82,7 @@ function ownLimit(body: JsonRecord): number | null {
   return typeof limit === 'number' ? limit : null;
 }
 
-/** Anthropic refuses stop sequences of blanks only. */
+/** Anthropic refuses stop sequences that are blank. */
 function stops(stop: unknown): JsonRecord {
   const sequences = (typeof stop === 'string' ? [stop] : list(stop)).filter(
     (item) => typeof item === 'string' && item.trim() !== '',
@@ -87,7 +90,7 @@ function stops(stop: unknown): JsonRecord {
   return sequences.length === 0 ? {} : { stop_sequences: sequences };
 }
 
-/** Dropped where the model refuses them, and with thinking, which fixes them. Anthropic's temperature ends at 1. */
+/** Sampling fields are dropped where the model refuses them, and with thinking, which fixes them. Anthropic's temperature ends at 1. */
 function sampling(body: JsonRecord, model: ClaudeModel, { thinking }: ThinkingChoice): JsonRecord {
   const isThinking = thinking !== undefined && thinking['type'] !== 'disabled';
   if (!model.takesSampling || isThinking) return {};
@@ -99,7 +102,7 @@ function sampling(body: JsonRecord, model: ClaudeModel, { thinking }: ThinkingCh
   };
 }
 
-/** https://platform.claude.com/docs/en/build-with-claude/structured-outputs; `json_object` has no counterpart but an instruction. */
+/** See https://platform.claude.com/docs/en/build-with-claude/structured-outputs. `json_object` has no counterpart, so an instruction replaces it. */
 function responseFormat(format: unknown): {
   schema: JsonRecord | null;
   instruction: string | null;

@@ -12,15 +12,15 @@ export interface ChunkState {
   readonly identity: Identity;
   readonly model: string;
   readonly hasRole: boolean;
-  /** Tool calls so far; their indexes count tools alone, not content blocks (behaviour 20). */
+  /** The number of tool calls so far; their indexes count only tools, not content blocks (behaviour 20). */
   readonly toolCount: number;
-  /** The tool_use block now open. */
+  /** The open tool_use block. */
   readonly openTool: {
     readonly index: number;
     readonly input: unknown;
     readonly hasInput: boolean;
   } | null;
-  /** The block now open, for what it adds beside the text. */
+  /** The open block, for what it adds to the text. */
   readonly piece: Piece | null;
   readonly pieces: readonly Piece[];
   readonly isFinished: boolean;
@@ -43,7 +43,10 @@ export function startChunks(identity: Identity, model: string): ChunkState {
   };
 }
 
-/** One Anthropic event as the chat chunks that say the same (docs/design/protocols.md#stream-from-messages-to-chat). Server tools and pings say nothing there; signed thinking and sources come before the finish. */
+/**
+ * Converts one Anthropic event to chat chunks with the same content (docs/design/protocols.md#stream-from-messages-to-chat). Server tools and pings
+ * give none; signed thinking and sources come before the finish.
+ */
 export function chunkStep(state: ChunkState, event: JsonRecord): Step {
   switch (event['type']) {
     case 'message_start':
@@ -69,11 +72,11 @@ export function chunkStep(state: ChunkState, event: JsonRecord): Step {
 export interface ChunkEnd {
   usage: TokenUsage;
   wantsUsage: boolean;
-  /** The gateway ended it. */
+  /** True when the gateway ended the stream. */
   isCutShort: boolean;
 }
 
-/** The closing chunks: a finish when none was given yet, and usage when the client asked. */
+/** Returns the closing chunks: a finish when none was sent yet, and usage when the client asked for it. */
 export function finishChunks(
   state: ChunkState,
   { usage, wantsUsage, isCutShort }: ChunkEnd,

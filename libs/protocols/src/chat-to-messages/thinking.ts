@@ -3,7 +3,7 @@ import type { JsonRecord } from '../json/json-guard.ts';
 import type { ClaudeModel } from '../translation/claude-model.ts';
 import type { Turn } from './conversation.ts';
 
-/** Anthropic's least budget. */
+/** Anthropic's smallest budget. */
 const BUDGET_MIN = 1_024;
 const BUDGETS: Readonly<Record<string, number>> = {
   minimal: BUDGET_MIN,
@@ -27,7 +27,10 @@ export interface ThinkingChoice {
   effort?: string;
 }
 
-/** reasoning_effort in the words of the model's generation (docs/translation.md#requests-chat-to-messages; https://platform.claude.com/docs/en/build-with-claude/effort). */
+/**
+ * Converts reasoning_effort to the fields of the model's generation (docs/translation.md#requests-chat-to-messages;
+ * https://platform.claude.com/docs/en/build-with-claude/effort).
+ */
 export function thinkingChoice(
   effort: unknown,
   facts: { model: ClaudeModel; maxTokens: number; turns: readonly Turn[]; toolChoice: unknown },
@@ -42,7 +45,7 @@ export function thinkingChoice(
   if (facts.model.thinking === 'adaptive')
     return isForced ? { effort: named } : { thinking: { type: 'adaptive' }, effort: named };
   const budget = Math.min(BUDGETS[effort] ?? BUDGET_MIN, facts.maxTokens - 1);
-  // Forced tools exclude thinking, and older models want the signed thinking of the running tool turn back, which a client may have dropped.
+  // Forced tools exclude thinking, and older models require the signed thinking of the running tool turn, which a client may have dropped.
   if (isForced || budget < BUDGET_MIN || isInsideUnsignedToolTurn(facts.turns)) return {};
   return { thinking: { type: 'enabled', budget_tokens: budget } };
 }

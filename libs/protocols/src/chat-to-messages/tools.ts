@@ -21,7 +21,7 @@ export function messagesTools(body: JsonRecord): JsonRecord {
 function messagesTool(tool: JsonRecord, param: string): JsonRecord {
   if ((tool['type'] ?? 'function') !== 'function')
     throw unsupported(`a tool of type "${wordOf(tool['type'])}"`, `${param}.type`);
-  // Some clients that leave the type out leave the wrapping out too.
+  // Some clients that omit the type omit the wrapping object, too.
   const fn = isRecord(tool['function']) ? tool['function'] : tool;
   const description = nonEmpty(fn['description']);
   const cache = tool['cache_control'] ?? fn['cache_control'];

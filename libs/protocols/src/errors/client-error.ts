@@ -2,7 +2,7 @@ import type { ClientProtocol, UpstreamError } from '../exchange.ts';
 import { jsonBytes } from '../json/json-guard.ts';
 import { contextLengthMessage, tooLongMessage } from './context-overflow.ts';
 
-/** Every way a request is refused or fails, in both vendors' words (docs/design/protocols.md#errors). Statuses and types are read by the SDKs' retry rules. */
+/** Describes every refusal and failure in both vendors' terms (docs/design/protocols.md#errors). The SDKs' retry rules read statuses and types. */
 interface VendorWords {
   status: number;
   type: string;
@@ -12,7 +12,7 @@ interface VendorWords {
 interface ErrorEntry {
   openai: VendorWords;
   anthropic: Omit<VendorWords, 'code'>;
-  /** `x-should-retry`, where it must beat what the status says (docs/design/protocols.md#errors). */
+  /** Sets `x-should-retry` where it must override the status (docs/design/protocols.md#errors). */
   shouldRetry?: boolean;
 }
 
@@ -37,7 +37,7 @@ export const CLIENT_ERRORS = {
   unsupported: entry([400, INVALID, 'unsupported_parameter'], [400, INVALID]),
   context_overflow: entry([400, INVALID, 'context_length_exceeded'], [400, INVALID]),
   invalid_api_key: entry([401, INVALID, 'invalid_api_key'], [401, 'authentication_error'], false),
-  // LiteLLM takes every error of the type `invalid_request_error` for a 400, but for a key and a model that are named in OpenAI's words.
+  // LiteLLM treats every error of the type `invalid_request_error` as a 400, except for a key and a model in OpenAI's terms.
   account_frozen: entry([403, DENIED, 'account_frozen'], [403, DENIED], false),
   ip_not_allowed: entry([403, DENIED, 'ip_not_allowed'], [403, DENIED], false),
   request_ended: entry([403, DENIED, 'request_ended'], [403, DENIED], false),
@@ -45,19 +45,19 @@ export const CLIENT_ERRORS = {
   model_not_found: entry([404, INVALID, 'model_not_found'], [404, 'not_found_error']),
   not_found: entry([404, INVALID, 'not_found'], [404, 'not_found_error']),
   method_not_allowed: entry([405, INVALID, 'method_not_allowed'], [405, INVALID]),
-  // The one answer after which Codex continues with plain requests at once; after any other it tries the socket again and again.
+  // Only after this answer does Codex continue with plain requests at once; after any other it retries the socket.
   websocket_not_served: entry([426, INVALID, 'websocket_not_supported'], [426, INVALID]),
   background_running: entry([409, INVALID, 'background_running'], [409, INVALID], true),
   answer_too_large: entry([400, INVALID, 'answer_too_large'], [400, INVALID]),
   request_too_large: entry([413, INVALID, 'request_too_large'], [413, 'request_too_large']),
   unsupported_media_type: entry([415, INVALID, 'unsupported_media_type'], [415, INVALID]),
-  // Codex takes 429 insufficient_quota as final but repeats a 402; the messages clients stop on 402.
+  // Codex treats 429 insufficient_quota as final but repeats a 402; the messages clients stop on 402.
   insufficient_quota: entry(
     [429, 'insufficient_quota', 'insufficient_quota'],
     [402, 'billing_error'],
     false,
   ),
-  // The owner of the account set a limit: a repetition does not help, and buying tokens does not either.
+  // The account's owner set a limit, so neither a repetition nor buying tokens helps.
   budget_exceeded: entry(
     [429, 'insufficient_quota', 'insufficient_quota'],
     [429, 'rate_limit_error'],
@@ -79,36 +79,36 @@ export type ClientErrorCode = keyof typeof CLIENT_ERRORS;
 
 export interface ClientError {
   code: ClientErrorCode;
-  /** Fit for the client: redacted, no operator's details. */
+  /** The message for the client, redacted and without operator's details. */
   message: string;
-  /** Path of the offending field; only the OpenAI shape has a place for it. */
+  /** The path of the invalid field; only the OpenAI shape has a member for it. */
   param?: string | null;
-  /** A finer code for the OpenAI shape, e.g. `missing_required_parameter`; the entry's own by default. */
+  /** A finer code for the OpenAI shape, for example `missing_required_parameter`; the default is the entry's own. */
   vendorCode?: string | null;
-  /** `error.details` of the messages shape. */
+  /** The `error.details` of the messages shape. */
   details?: object | null;
   requestId: string;
 }
 
 export interface ClientErrorResponse {
   status: number;
-  /** `x-should-retry` where needed. Content type, request-id and Retry-After headers are the caller's. */
+  /** Contains `x-should-retry` where needed. The caller adds content type, request-id and Retry-After. */
   headers: Record<string, string>;
   body: Uint8Array;
 }
 
-/** The answer to a request that failed before its first byte, in the shape of the endpoint it was sent to (behaviour 2). */
+/** Returns the answer to a request that failed before its first byte, in the shape of its endpoint (behaviour 2). */
 export function clientError(protocol: ClientProtocol, error: ClientError): ClientErrorResponse {
   const words: ErrorEntry = CLIENT_ERRORS[error.code];
   return {
     status: protocol === 'messages' ? words.anthropic.status : words.openai.status,
     headers: words.shouldRetry === undefined ? {} : { 'x-should-retry': String(words.shouldRetry) },
-    // OpenAI's own shape has no place for the id; beside `error` it disturbs no client and helps readers of a log.
+    // OpenAI's shape has no member for the id. Beside `error` it disturbs no client and helps readers of logs.
     body: jsonBytes({ ...clientErrorBody(protocol, error), request_id: error.requestId }),
   };
 }
 
-/** The JSON of the error alone: what a stream's error event carries too. */
+/** Returns only the error's JSON, which a stream's error event carries, too. */
 export function clientErrorBody(protocol: ClientProtocol, error: ClientError): object {
   const { openai, anthropic } = CLIENT_ERRORS[error.code];
   const isOverflow = error.code === 'context_overflow';
@@ -132,7 +132,7 @@ export function clientErrorBody(protocol: ClientProtocol, error: ClientError): o
   };
 }
 
-/** Words of Google's errors by status: https://cloud.google.com/apis/design/errors#handling_errors */
+/** Maps statuses to the words of Google's errors: https://cloud.google.com/apis/design/errors#handling_errors */
 const GOOGLE_STATUSES: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
   401: 'UNAUTHENTICATED',
@@ -147,7 +147,7 @@ const GOOGLE_STATUSES: Readonly<Record<number, string>> = {
   504: 'DEADLINE_EXCEEDED',
 };
 
-/** `google.rpc.Status`: the finer code and the field stand in its details. */
+/** Builds a `google.rpc.Status`; its details hold the finer code and the field. */
 function googleErrorBody({ code, message, vendorCode, param }: ClientError): object {
   const { openai } = CLIENT_ERRORS[code];
   const reason = (vendorCode ?? openai.code ?? code).toUpperCase();
@@ -172,7 +172,7 @@ const UPSTREAM_CODES: Record<UpstreamError['kind'], ClientErrorCode> = {
   invalid_request: 'invalid_request',
   context_overflow: 'context_overflow',
   too_large: 'request_too_large',
-  // The caller's model exists here; that the upstream does not know its name is the operator's mistake.
+  // The caller's model exists here; the upstream does not know its name, which is the operator's mistake.
   not_found: 'upstream_error',
   gone: 'not_found',
   rate_limited: 'rate_limit_exceeded',
@@ -186,7 +186,7 @@ const UPSTREAM_CODES: Record<UpstreamError['kind'], ClientErrorCode> = {
   unsupported: 'unsupported',
 };
 
-/** An upstream's failure as the caller may see it: its 401 and 403 never become the caller's (behaviour 26). */
+/** Converts an upstream's failure for the caller: its 401 and 403 never become the caller's (behaviour 26). */
 export function upstreamClientError(error: UpstreamError, requestId: string): ClientError {
   const code = UPSTREAM_CODES[error.kind];
   const isCallers = code === 'invalid_request' || code === 'unsupported' || code === 'not_found';

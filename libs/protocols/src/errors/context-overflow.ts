@@ -1,6 +1,6 @@
 /**
- * "The prompt does not fit", in the words of many vendors. Claude Code compacts its conversation when it reads `prompt is too long`,
- * OpenAI clients look at the code `context_length_exceeded` (docs/design/protocols.md#errors).
+ * Lists the codes by which vendors say that the prompt does not fit. Claude Code compacts its conversation when it reads `prompt is too long`; OpenAI
+ * clients look at the code `context_length_exceeded` (docs/design/protocols.md#errors).
  */
 const OVERFLOW_CODES = new Set([
   'context_length_exceeded',
@@ -34,7 +34,7 @@ export function isContextOverflow(message: string, code: string | null): boolean
   return OVERFLOW_PHRASES.some((phrase) => lower.includes(phrase));
 }
 
-/** `prompt is too long: N tokens > M maximum`, as far as the message contains the numbers; the message itself behind the marker where it does not. */
+/** Returns `prompt is too long: N tokens > M maximum` when the message contains the numbers, otherwise the message after that marker. */
 export function tooLongMessage(message: string): string {
   if (message.toLowerCase().includes('prompt is too long')) return message;
   const { maximum, requested } = numbersOf(message);
@@ -42,7 +42,7 @@ export function tooLongMessage(message: string): string {
   return `prompt is too long: ${message}`;
 }
 
-/** The same in OpenAI's words, which LiteLLM looks for: `This model's maximum context length is M tokens. However, your messages resulted in N tokens.` */
+/** Returns OpenAI's sentence, which LiteLLM looks for: `This model's maximum context length is M tokens. However, your messages resulted in N tokens.` */
 export function contextLengthMessage(message: string): string {
   if (message.toLowerCase().includes("this model's maximum context length is")) return message;
   const { maximum, requested } = numbersOf(message);

@@ -7,7 +7,7 @@ export type ErrorShape = Extract<ClientProtocol, 'chat' | 'messages' | 'generate
 const METHOD =
   /:(?:generateContent|streamGenerateContent|countTokens|embedContent|batchEmbedContents)$/;
 
-/** `path` without its query. All vendors have a list of models: there a header decides that every client of one sends, and no other. */
+/** `path` has no query. All vendors have a list of models; there a header decides that every client of one vendor sends and no other does. */
 export function errorShapeOf(
   path: string,
   headers: Readonly<Record<string, string | string[] | undefined>> = {},

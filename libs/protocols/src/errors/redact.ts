@@ -2,10 +2,10 @@ import { withoutHiddenMarks } from '@tollgate/contracts';
 
 const REDACTED = '[redacted]';
 
-/** Longest upstream text that is checked or shown. */
+/** The longest upstream text that is checked or shown, in characters. */
 const MESSAGE_MAX = 2_000;
 
-/** Shapes of credentials and of the operator's identity at the vendor. Each is a plain class repeated once: linear on any input (S35). */
+/** Matches credentials and identifiers of the operator at the vendor. Each pattern repeats one character class, so its time is linear (S35). */
 const SECRET_SHAPES = [
   /\bBearer\s+[^\s"',;]+/gi,
   /\b(?:sk|pk|rk|gsk|xai|pplx|hf|tvly|nvapi|glpat|ghp|org|proj|req|wrkspc)[-_][A-Za-z0-9_*.-]{6,}/g,
@@ -16,7 +16,7 @@ const SECRET_SHAPES = [
   /\*{3,}[A-Za-z0-9*-]*/g,
 ];
 
-/** Upstreams echo keys in their errors (S14): nothing that looks like one leaves, nor any of the `secrets` known by value. */
+/** Removes credentials from upstream errors, which may echo keys (S14): texts that look like one, and the `secrets` that are known by value. */
 export function redact(message: string, secrets: readonly string[] = []): string {
   let clean = message.slice(0, MESSAGE_MAX);
   for (const secret of secrets) if (secret.length >= 4) clean = clean.replaceAll(secret, REDACTED);
@@ -24,12 +24,12 @@ export function redact(message: string, secrets: readonly string[] = []): string
   return clean;
 }
 
-/** Bounds what is read of a body: what is cut out of it makes room for what follows. */
+/** Bounds the bytes that are read of a body. More is read than shown, because redaction shortens the text. */
 const EXCERPT_SOURCE_BYTES = 2_000;
-/** A text that is cut off may end within a secret, whose beginning no longer looks like one. */
+/** A cut text may end within a secret whose beginning no longer looks like one. */
 const CUT_WORD = /[^\s"',;:{}[\]<>]*$/;
 
-/** The beginning of an upstream's error for its operator: without secrets and hidden marks, at most `bytesMax` bytes of UTF-8. */
+/** Returns the beginning of an upstream's error for its operator, without secrets and hidden marks, at most `bytesMax` bytes of UTF-8. */
 export function excerptOf(
   body: Uint8Array,
   { secrets, bytesMax }: { secrets: readonly string[]; bytesMax: number },
@@ -39,7 +39,7 @@ export function excerptOf(
   return firstBytes(withoutHiddenMarks(redact(whole, secrets), ' ').trim(), bytesMax);
 }
 
-/** A character is kept whole or not at all. */
+/** Keeps whole characters only. */
 function firstBytes(text: string, bytesMax: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= bytesMax) return text;

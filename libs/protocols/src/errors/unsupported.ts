@@ -1,16 +1,16 @@
 import { InvalidRequest } from '../exchange.ts';
 
-/** A feature the upstream's protocol has no words for. Refused by name, never dropped in silence. */
+/** Refuses by name a feature that the upstream's protocol cannot express, so that nothing is dropped silently. */
 export function unsupported(feature: string, param: string): InvalidRequest {
   return refused(feature, param, "by this model's upstream");
 }
 
-/** A feature the gateway itself has no place for, whatever the upstream; `advice` says why, or what to send instead. */
+/** Refuses a feature that the gateway does not support with any upstream; `advice` says why, or what to send instead. */
 export function unsupportedHere(feature: string, param: string, advice: string): InvalidRequest {
   return refused(feature, param, `here: ${advice}`);
 }
 
-/** The details are those on which the tool runners of Anthropic's clients, that ask for a thread by default, send the messages themselves from then on. */
+/** Anthropic's tool runners, which ask for a thread by default, send the messages themselves after these details. */
 export function threadUnsupported(field: string, where: string): InvalidRequest {
   const feature = field === 'thread' ? 'thread' : 'a message thread';
   return refused(feature, field, `${where}; send the messages themselves, without \`thread\``, {
@@ -19,7 +19,7 @@ export function threadUnsupported(field: string, where: string): InvalidRequest 
   });
 }
 
-/** The field is named once: at the head of the sentence. */
+/** The message names the field once, at its beginning. */
 function refused(
   feature: string,
   param: string,

@@ -7,7 +7,7 @@ import { THREAD_NOT_FOUND, threadDetails } from './thread-details.ts';
 
 type Kind = UpstreamError['kind'];
 
-/** The caller reads these words where the upstream's own must stay with the operator (behaviour 26). */
+/** The caller reads these texts where the upstream's own text is only for the operator (behaviour 26). */
 export const NEUTRAL_MESSAGES: Record<Kind, string> = {
   invalid_request: 'The upstream rejected the request.',
   context_overflow: 'prompt is too long',
@@ -25,7 +25,7 @@ export const NEUTRAL_MESSAGES: Record<Kind, string> = {
   unsupported: 'The upstream does not support this request.',
 };
 
-/** Kinds whose cause lies in the request, so that the upstream's words help the caller. */
+/** The request causes errors of these kinds, so the upstream's text helps the caller. */
 const PASSED_ON: ReadonlySet<Kind> = new Set([
   'invalid_request',
   'context_overflow',
@@ -33,7 +33,7 @@ const PASSED_ON: ReadonlySet<Kind> = new Set([
   'unsupported',
 ]);
 
-/** An error with nothing known beyond its kind. */
+/** Returns an error of which only the kind is known. */
 export function upstreamError(
   kind: Kind,
   details: Partial<Omit<UpstreamError, 'kind'>> = {},
@@ -49,19 +49,19 @@ export function upstreamError(
   };
 }
 
-/** An answer that is no 2xx. */
+/** Holds an answer that is not a 2xx. */
 export interface ErrorResponse {
   status: number;
-  /** Lower-case names. */
+  /** The header names are in lower case. */
   headers: Readonly<Record<string, string | undefined>>;
   body: Uint8Array;
-  /** Secrets known by value (the upstream's key), to be cut out wherever they appear. */
+  /** The secrets known by value (the upstream's key), which are removed wherever they occur. */
   secrets?: readonly string[];
-  /** `Provider.errorWords` of its protocol. */
+  /** The `Provider.errorWords` of its protocol. */
   words?: ErrorWords | undefined;
 }
 
-/** Reads a non-2xx answer, whatever its shape: OpenAI, Azure, Mistral `detail`, numeric codes, plain text, HTML. */
+/** Reads a non-2xx answer of any shape: OpenAI, Azure, Mistral `detail`, numeric codes, plain text, HTML. */
 export function readUpstreamError({
   status,
   headers,
@@ -77,10 +77,10 @@ export function readUpstreamError({
   });
 }
 
-/** Reads an error inside a 2xx: a JSON body or a stream event. Null when the value is no error. */
+/** Reads an error inside a 2xx: a JSON body or a stream event. Returns null when the value is not an error. */
 export function readInBandError(value: unknown, own?: ErrorWords): UpstreamError | null {
   if (!isRecord(value)) return null;
-  // vLLM says `object: "error"` and has no `error` member.
+  // vLLM sends `object: "error"` without an `error` member.
   const hasError =
     value['type'] === 'error' ||
     value['object'] === 'error' ||
@@ -95,14 +95,14 @@ export function readInBandError(value: unknown, own?: ErrorWords): UpstreamError
   });
 }
 
-/** The kinds of a provider's own words, which come before all others. */
+/** Returns the kind by the provider's own words, which take precedence. */
 function kindOfOwn({ code, type, thread }: Words, own: ErrorWords = {}): Kind | null {
   if (thread) return thread.error_code === THREAD_NOT_FOUND.error_code ? 'gone' : 'invalid_request';
   const word = [code, type].find((word) => word !== null && Object.hasOwn(own, word));
   return (word != null && own[word]) || null;
 }
 
-/** FastAPI's shape, which has nothing else beside it. */
+/** Returns whether the value has FastAPI's shape, which has only `detail`. */
 function isBareDetail(value: JsonRecord): boolean {
   return (
     value['detail'] !== undefined &&
@@ -117,7 +117,7 @@ interface Words {
   type: string | null;
   code: string | null;
   param: string | null;
-  /** `threadDetails` of the error. */
+  /** The `threadDetails` of the error. */
   thread: { error_code: string } | null;
 }
 
@@ -143,7 +143,7 @@ function wordsOf(value: unknown): Words {
   };
 }
 
-/** Google's word for the cause, beside a status that many causes share: https://google.aip.dev/193 */
+/** Returns Google's reason for an error whose status has many causes: https://google.aip.dev/193 */
 function reasonOf(details: unknown): string | null {
   return (
     list(details)
@@ -173,10 +173,10 @@ function describe(
   });
 }
 
-/** The operator's key, account or proxy is refused. */
+/** With these statuses the provider refuses the operator's key, account or proxy. */
 const AUTH_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 407]);
 const NOT_FOUND_STATUSES: ReadonlySet<number> = new Set([404, 405, 410]);
-/** The same request may be answered elsewhere, or a moment later: conflicts, misdirected, locked and too early ones, and overload. */
+/** With these statuses another route, or a later attempt, may answer the request: conflicts, misdirected, locked and too early requests, and overload. */
 const BUSY_STATUSES: ReadonlySet<number> = new Set([409, 421, 423, 425, 503, 529]);
 
 function kindOfStatus(status: number, words: Words): Kind {
@@ -191,7 +191,7 @@ function kindOfStatus(status: number, words: Words): Kind {
   if (BUSY_STATUSES.has(status)) return 'overloaded';
   if (status === 413) return 'too_large';
   if (status === 408 || status === 504) return 'timeout';
-  // The operator's own account at the vendor is empty: no waiting helps, and it is not the caller's balance.
+  // The operator's own account at the vendor is empty: waiting does not help, and the caller's balance is not the cause.
   if (status === 429)
     return words.code === 'insufficient_quota' || words.type === 'insufficient_quota'
       ? 'auth'
@@ -216,7 +216,7 @@ const KINDS_BY_WORD: Readonly<Record<string, Kind>> = {
   timeout_error: 'timeout',
 };
 
-/** Reads the kind from the words of an error without a status: a numeric code is taken as the status it stands for. */
+/** Returns the kind of an error without a status by its words; a numeric code counts as a status. */
 function kindOfWords(words: Words): Kind {
   const { code, type, message } = words;
   if (code !== null && /^[45]\d\d$/.test(code))
@@ -233,14 +233,17 @@ function kindOfWords(words: Words): Kind {
 
 const SECONDS = /^\s*\d+(?:\.\d+)?\s*$/;
 
-/** `retry-after-ms`, or `retry-after` in seconds, or as a date measured against the answer's own `date`, else our clock. Null for what says nothing. */
+/**
+ * Reads `retry-after-ms`, or `retry-after` in seconds or as a date relative to the answer's own `date`, otherwise to our clock. Returns null when
+ * none is valid.
+ */
 export function retryAfterMs(headers: Readonly<Record<string, string | undefined>>): number | null {
   const ms = Number(headers['retry-after-ms'] ?? Number.NaN);
   if (Number.isFinite(ms) && ms >= 0) return Math.ceil(ms);
   const after = headers['retry-after'];
   if (after === undefined) return null;
   if (SECONDS.test(after)) return Math.ceil(Number(after) * 1_000);
-  // `Date.parse` takes `-5` for a month.
+  // `Date.parse` reads `-5` as a month.
   const until = after.includes(':') ? Date.parse(after) : Number.NaN;
   const said = Date.parse(headers['date'] ?? '');
   const wait = until - (Number.isNaN(said) ? Date.now() : said);

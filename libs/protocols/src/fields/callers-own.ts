@@ -2,11 +2,11 @@ import type { ClientProtocol } from '../exchange.ts';
 import { FIELD_TABLES } from './client-bodies.ts';
 
 /**
- * Places at which a request of any protocol holds data of its caller: members there may have any name. `[]` stands for every item of an array. Every
- * other object of a request is searched for the name of a model, at any depth, as some server may act on it.
+ * Lists the places where a request of any protocol holds its caller's data: members there may have any name. `[]` stands for every item of an array.
+ * Every other object of a request is searched for the name of a model, at any depth, because some server may act on it.
  */
 export const CALLERS_OWN: readonly string[] = [
-  // Text of the prompt, with the arguments and results of calls.
+  // These hold the prompt's text, with the arguments and results of calls.
   'messages',
   'system',
   'input',
@@ -16,13 +16,13 @@ export const CALLERS_OWN: readonly string[] = [
   'suffix',
   'documents',
   'prediction',
-  // Labels, and variables of the template.
+  // These hold labels, and variables of the template.
   'metadata',
   'client_metadata',
   'tags',
   'logit_bias',
   'chat_template_kwargs',
-  // Schemas and grammars.
+  // These hold schemas and grammars.
   'functions[].parameters',
   'functions[].input_schema',
   'response_format.schema',
@@ -40,7 +40,7 @@ export const CALLERS_OWN: readonly string[] = [
   'grammar.value',
 ];
 
-/** The same within a tool. Of a tool that the provider runs, `parameters` are instructions, and only its headers are the caller's. */
+/** Lists such places within a tool. In a tool that the provider runs, `parameters` are instructions, and only its headers are the caller's. */
 export const CALLERS_OWN_OF_TOOL: readonly string[] = [
   'headers',
   'parameters',
@@ -54,9 +54,9 @@ export const CALLERS_OWN_OF_TOOL: readonly string[] = [
 ];
 export const CALLERS_OWN_OF_PROVIDERS_TOOL: readonly string[] = ['headers'];
 
-/** Places of a table, arranged for reading an object from its root. */
+/** Holds the places of a table, arranged for reading an object from its root. */
 export interface OwnPlaces {
-  /** The value is the caller's own. */
+  /** True when the value is the caller's own. */
   isOwn: boolean;
   members: Map<string, OwnPlaces>;
   items: OwnPlaces | null;
@@ -77,7 +77,7 @@ export function ownPlaces(paths: readonly string[]): OwnPlaces {
   return root;
 }
 
-/** Fields that never pass unchanged need no search: at the top, and in the envelopes that other gateways merge into it. */
+/** Returns fields that never pass unchanged and need no search: at the top, and in the envelopes that other gateways merge into it. */
 export function neverSearched(protocol: ClientProtocol): string[] {
   const table = Object.entries(FIELD_TABLES[protocol]);
   const ofRole = (role: string): string[] =>

@@ -10,9 +10,9 @@ interface ClientBody {
   readonly instructions: string | null;
   /** True where `turns` may be a list of tokens. */
   readonly takesTokens: boolean;
-  /** The least output limit: 0 warms a cache of the messages protocol, and scores the prompt of a legacy completion, without generating. */
+  /** The smallest output limit: 0 warms a cache of the messages protocol, and scores the prompt of a legacy completion, without generating. */
   readonly leastLimit: 0 | 1;
-  /** The fixed request that shows whether a route works. Without its model, and without a limit whose field differs by model. */
+  /** The fixed request that shows whether a route works. It has no model, and no limit whose field depends on the model. */
   readonly probe: object;
 }
 
@@ -59,7 +59,7 @@ export const CLIENT_BODIES: Readonly<Record<ClientProtocol, ClientBody>> = {
     leastLimit: 0,
     probe: { prompt: 'ok', max_tokens: 1 },
   },
-  // A request of Gemini is read as the chat request that says the same.
+  // A request of Gemini is read as the equivalent chat request.
   generate: {
     fields: CHAT,
     turns: 'messages',

@@ -1,16 +1,16 @@
 import { isRecord, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 
-/** A tool that a request offers to its model, and where it stands. */
+/** Describes a tool that a request offers to its model, and its position. */
 export interface DeclaredTool {
   tool: JsonRecord;
   path: readonly string[];
 }
 
-/** Items of a request or a conversation, which may offer tools of their own: `additional_tools`, `tool_search_output`. */
+/** Items in these lists may offer tools of their own: `additional_tools`, `tool_search_output`. */
 const ITEM_LISTS = ['input', 'items'];
 
-/** The tools of `tools`, of items that offer some, and of blocks of a message that add one (`tool_addition`), those in namespaces too. */
+/** Returns the tools of `tools`, of items that offer some, and of message blocks that add one (`tool_addition`), including those in namespaces. */
 export function declaredTools(body: JsonRecord): readonly DeclaredTool[] {
   const found: DeclaredTool[] = [];
   addTools(body['tools'], TOOLS, found);
@@ -33,7 +33,7 @@ function addTool(tool: JsonRecord, path: readonly string[], found: DeclaredTool[
   addTools(tool['tools'], [...path, 'tools'], found);
 }
 
-/** Lists of a million tokens come here too. */
+/** The value may be a list of a million tokens. */
 function addToolsOfItems(items: unknown, name: string, found: DeclaredTool[]): void {
   if (!Array.isArray(items)) return;
   for (let at = 0; at < items.length; at += 1) {

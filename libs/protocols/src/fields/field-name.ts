@@ -1,4 +1,4 @@
-/** `input`, `0`, `id` -> `input[0].id`. */
+/** Joins `input`, `0`, `id` to `input[0].id`. */
 export function fieldName(path: readonly string[]): string {
   return path.join('.').replace(/\.(\d+)/g, '[$1]');
 }

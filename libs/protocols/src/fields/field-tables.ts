@@ -1,9 +1,9 @@
 import type { FieldRole } from './found-field.ts';
 
-/** Dotted path -> role; `[]` stands for every item of an array. One line for each field. */
+/** Maps a dotted path to its role, one line per field; `[]` stands for every item of an array. */
 export type FieldTable = Readonly<Record<string, FieldRole>>;
 
-/** Fields that stand in every protocol's table. */
+/** Every protocol's table has these fields. */
 const EVERYWHERE: FieldTable = {
   model: 'model',
 
@@ -63,7 +63,7 @@ const EVERYWHERE: FieldTable = {
   user: 'setting',
 };
 
-/** Parts of the output that models spend on thinking, by provider. */
+/** These are the parts of the output that models spend on thinking, by provider. */
 const BUDGETS: FieldTable = {
   'thinking.budget_tokens': 'budget',
   'reasoning.max_tokens': 'budget',
@@ -76,7 +76,7 @@ const BUDGETS: FieldTable = {
   'extra_body.google.cached_content': 'reference',
 };
 
-/** https://platform.openai.com/docs/api-reference/chat/create */
+/** See https://platform.openai.com/docs/api-reference/chat/create. */
 export const CHAT: FieldTable = {
   ...EVERYWHERE,
   ...BUDGETS,
@@ -131,7 +131,7 @@ export const CHAT: FieldTable = {
   verbosity: 'setting',
 };
 
-/** https://platform.claude.com/docs/en/api/messages/create */
+/** See https://platform.claude.com/docs/en/api/messages/create. */
 export const MESSAGES: FieldTable = {
   ...EVERYWHERE,
   stream: 'stream',
@@ -158,7 +158,7 @@ export const MESSAGES: FieldTable = {
   thread: 'setting',
 };
 
-/** https://platform.openai.com/docs/api-reference/responses/create */
+/** See https://platform.openai.com/docs/api-reference/responses/create. */
 export const RESPONSES: FieldTable = {
   ...EVERYWHERE,
   stream: 'stream',
@@ -189,7 +189,7 @@ export const RESPONSES: FieldTable = {
   truncation: 'setting',
 };
 
-/** https://platform.openai.com/docs/api-reference/completions/create */
+/** See https://platform.openai.com/docs/api-reference/completions/create. */
 export const COMPLETIONS: FieldTable = {
   ...EVERYWHERE,
   stream: 'stream',
@@ -211,21 +211,21 @@ export const COMPLETIONS: FieldTable = {
   stream_options: 'setting',
 };
 
-/** https://platform.openai.com/docs/api-reference/embeddings/create */
+/** See https://platform.openai.com/docs/api-reference/embeddings/create. */
 export const EMBEDDINGS: FieldTable = {
   ...EVERYWHERE,
   input: 'prompt',
   dimensions: 'setting',
   encoding_format: 'setting',
-  // Answered without a stream, whatever it says.
+  // The answer never streams, whatever this says.
   stream: 'setting',
 };
 
-/** Limits and counts of protocols that no endpoint speaks. A server that reads one of them beside its own would exceed the hold. */
+/** Lists limits and counts of other protocols. A server that reads one of them beside its own would exceed the hold. */
 export const FURTHER_LIMITS: FieldTable = {
-  // https://docs.anthropic.com/en/api/complete
+  // See https://docs.anthropic.com/en/api/complete.
   max_tokens_to_sample: 'limit',
-  // Gemini and Vertex: https://ai.google.dev/api/generate-content
+  // Gemini and Vertex read these: https://ai.google.dev/api/generate-content.
   'generationConfig.maxOutputTokens': 'limit',
   'generationConfig.candidateCount': 'count',
   'generation_config.max_output_tokens': 'limit',
@@ -233,20 +233,20 @@ export const FURTHER_LIMITS: FieldTable = {
   maxOutputTokens: 'limit',
   candidateCount: 'count',
   candidate_count: 'count',
-  // Bedrock: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
+  // Bedrock reads these: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html.
   'inferenceConfig.maxTokens': 'limit',
   'textGenerationConfig.maxTokenCount': 'limit',
   max_gen_len: 'limit',
   maxTokens: 'limit',
-  // Text Generation Inference and Transformers
+  // Text Generation Inference and Transformers read these.
   'parameters.max_new_tokens': 'limit',
   max_new_tokens: 'limit',
   max_length: 'limit',
   num_return_sequences: 'count',
-  // Ollama: https://github.com/ollama/ollama/blob/main/docs/api.md
+  // Ollama reads these: https://github.com/ollama/ollama/blob/main/docs/api.md.
   'options.num_predict': 'limit',
   num_predict: 'limit',
-  // llama.cpp: https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
+  // llama.cpp reads these: https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md.
   n_predict: 'limit',
   n_cmpl: 'count',
 };

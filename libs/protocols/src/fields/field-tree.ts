@@ -5,25 +5,25 @@ import type { FieldTable } from './field-tables.ts';
 import { foldName } from './fold-name.ts';
 import type { FieldRole } from './found-field.ts';
 
-/** A table, arranged for reading a body from its root. */
+/** Holds a table arranged for reading a body from its root. */
 export interface FieldNode {
-  /** Null for an object that only holds named fields. */
+  /** Is null for an object that only contains named fields. */
   role: FieldRole | null;
-  /** The field belongs to another protocol. */
+  /** True when the field belongs to another protocol. */
   isForeign: boolean;
   members: Map<string, FieldNode>;
-  /** Folded name -> name, of all members that must be spelled as they are. */
+  /** Maps the folded names of members that must be spelled exactly to their names. */
   folded: Map<string, string>;
   /** The members that each item of an array may hold. */
   items: FieldNode | null;
 }
 
-/** Roles that a server of another protocol would act on. */
+/** A server of another protocol would act on fields with these roles. */
 const FOREIGN_ROLES: ReadonlySet<FieldRole> = new Set(['limit', 'count', 'budget']);
 
 const TREES = new Map<ClientProtocol, FieldNode>();
 
-/** The closed table of a protocol: its own fields, and those of all others that would limit or multiply output. */
+/** Returns the closed table of a protocol: its own fields, and those of all others that would limit or multiply output. */
 export function fieldTree(protocol: ClientProtocol): FieldNode {
   let tree = TREES.get(protocol);
   if (!tree) TREES.set(protocol, (tree = buildTree(protocol)));
@@ -57,7 +57,7 @@ function place(
   guardSpelling(root, path, role);
 }
 
-/** A setting may be spelled in any way: nothing depends on it. */
+/** A setting may have any spelling, because nothing depends on it. */
 function guardSpelling(root: FieldNode, path: string, role: FieldRole): void {
   if (role === 'setting') return;
   let node: FieldNode | null | undefined = root;

@@ -5,23 +5,23 @@ import { unsupportedHere } from '../errors/unsupported.ts';
 import { declaredTools } from './declared-tools.ts';
 import { fieldName } from './field-name.ts';
 
-/** Members of a tool that name files of the provider's account; of a container, those that it opens with. */
+/** These members of a tool name files of the provider's account, or the files with which a container opens. */
 const TOOL_FILES = ['vector_store_ids', 'file_ids'];
-/** Lists of parts within messages, tool results and documents. */
+/** These are the lists of parts within messages, tool results and documents. */
 const PART_LISTS: ReadonlySet<string> = new Set(['content', 'output']);
-/** Text that a model or a client wrote: it names files as text alone. */
+/** A model or a client wrote these texts, which name files only as text. */
 const WORDS: ReadonlySet<string> = new Set(['input', 'arguments', 'annotations', 'citations']);
-/** Type and id. */
+/** Matches the type and id of a vendor's own skill. */
 const VENDORS_SKILL = /^(?:anthropic:|[^:]*:openai-)/;
-/** The result of a provider's code names what it made and returns with the conversation. No provider reads a file that is named so. */
+/** Matches the result of a provider's code, which names its files and returns with the conversation. No provider reads a file that is named so. */
 const MADE_BY_CODE = /^(?:bash_)?code_execution_output$/;
-/** The depth to which a part is searched; real ones have two levels. */
+/** A part is searched to this depth; real ones have two levels. */
 const DEPTH_MAX = 4;
 
 /** The path at which a request names a file, a vector store or a skill of the provider's account. */
 export type FileReference = readonly string[];
 
-/** The refusal that names it. */
+/** Returns the refusal that names it. */
 export function fileRefused(path: FileReference): InvalidRequest {
   const param = fieldName(path);
   return unsupportedHere(
@@ -32,7 +32,8 @@ export function fileRefused(path: FileReference): InvalidRequest {
 }
 
 /**
- * The first one of a request; null where there is none. The gateway gives such ids to no one: a customer who has one may have another customer's.
+ * Returns the first file reference of a request; null where there is none. The gateway gives such ids to no one: a customer who has one may have
+ * another customer's.
  */
 export function fileReference(
   { protocol, body }: Pick<Ask, 'protocol' | 'body'>,
@@ -58,7 +59,7 @@ function inTools(body: JsonRecord): string[] | null {
   return null;
 }
 
-/** Returns the path of a file in the mask of the image that a tool is to change; null where there is none. */
+/** Returns the path of a file in the mask of the image that a tool changes; null where there is none. */
 function inMask(tool: JsonRecord, path: readonly string[]): string[] | null {
   const id = nonEmpty(record(tool['input_image_mask'])['file_id']);
   return id === null ? null : [...path, 'input_image_mask', 'file_id'];
@@ -71,7 +72,7 @@ function inPlace(tool: JsonRecord, name: string, path: readonly string[]): strin
   return isRecord(place) ? (named(place, here) ?? inSkills(place, here)) : null;
 }
 
-/** Those that an account has uploaded, not the vendors' own. */
+/** Returns the path of a skill that an account uploaded; the vendor's own skills do not count. */
 function inSkills(container: unknown, path: readonly string[]): string[] | null {
   const skills = list(record(container)['skills']);
   const at = skills.findIndex((skill) => {
@@ -86,7 +87,7 @@ function named(holder: JsonRecord, path: readonly string[]): string[] | null {
   return name === undefined ? null : [...path, name];
 }
 
-/** Messages and parts, and the parts within them. */
+/** Searches messages and parts, and the parts within them. */
 function inItems(items: unknown, path: readonly string[]): string[] | null {
   if (!Array.isArray(items)) return null;
   for (let at = 0; at < items.length; at += 1) {

@@ -33,31 +33,31 @@ export type FieldRole =
   | 'structure'
   | 'setting';
 
-/** A field that the table names, as a request gives it; null counts as not given. */
+/** Holds a field that the table names, as a request gives it; null counts as missing. */
 export interface FoundField {
   path: readonly string[];
   role: FieldRole;
   value: unknown;
 }
 
-/** A field that does not reach the upstream. */
+/** Names a field that does not reach the upstream. */
 export type DroppedField = Pick<FoundField, 'path'>;
 
-/** A tool that the provider runs, as a request asks for it. */
+/** Describes a tool that the provider runs, as a request asks for it. */
 export interface ServerTool {
-  /** The tool's type without its date: `web_search`. */
+  /** The tool's type without its date, for example `web_search`. */
   name: string;
-  /** The path of the field: `tools[0].type`. */
+  /** The path of the field, for example `tools[0].type`. */
   param: string;
-  /** Rounds it may run. */
+  /** The number of rounds that it may run. */
   uses: number;
 }
 
-/** A field inside a request that chooses a further model. */
+/** Describes a field inside a request that chooses a further model. */
 export interface NestedModel {
   path: readonly string[];
-  /** The path of the field: `tools[0].model`. */
+  /** The path of the field, for example `tools[0].model`. */
   param: string;
-  /** Null where it is no name. */
+  /** Is null when the value is not a name. */
   model: string | null;
 }

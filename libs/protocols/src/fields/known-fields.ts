@@ -15,13 +15,16 @@ const PRICED_FIELDS = [
   ...Object.entries(FIELD_TABLES.chat).flatMap(([name, role]) => (role === 'tier' ? [name] : [])),
 ];
 
-/** The fields of a request that pass, by protocol. */
+/** Holds the fields of a request that pass, by protocol. */
 const TABLES = new Map<FieldsOf, Map<string, Passes>>();
 
-/** An object that would lose more members is dropped as a whole: no real one has so many that are unknown. */
+/** An object that would lose more members is dropped completely; no real object has as many unknown ones. */
 const MEMBERS_MAX = 100;
 
-/** Fields of a request that no dialect knows, where an upstream takes known ones only. Tiers and tools of the provider pass here: their price decides. */
+/**
+ * Returns the fields of a request that no dialect knows, for an upstream that takes only known ones. Tiers and provider tools pass here, because
+ * their price decides.
+ */
 export function unknownFields({
   protocol,
   body,
@@ -34,7 +37,7 @@ export function unknownFields({
   return unknownIn(body, table, []);
 }
 
-/** Is true for a field that is dropped, by itself or with what it stands in. */
+/** Returns true for a field that is dropped, by itself or with a containing object. */
 export function isDropped(path: readonly string[], dropped: readonly DroppedField[]): boolean {
   return dropped.some(({ path: whole }) => whole.every((name, at) => path[at] === name));
 }

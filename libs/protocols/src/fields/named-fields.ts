@@ -4,8 +4,8 @@ const NAME_CHARS_MAX = 64;
 const NAMES_CHARS_MAX = 1_024;
 
 /**
- * Fields by their names, for a header: `extra_body.api_base, service_tier`. Names are the caller's: what is no letter, digit, `_` or `-` is
- * percent-encoded, a long name is cut and ends in `*`, and `+12` at the end says that so many more are not named.
+ * Formats fields for a header: `extra_body.api_base, service_tier`. The caller chose the names: characters other than letters, digits, `_` and `-`
+ * are percent-encoded, a long name is cut and ends in `*`, and `+12` at the end counts fields that are not named.
  */
 export function namedFields(fields: readonly DroppedField[]): string {
   let names = '';

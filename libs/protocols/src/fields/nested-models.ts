@@ -33,7 +33,7 @@ interface NestedModelRow {
   readonly fate: NestedModelFate;
 }
 
-/** Every field inside a request of which is known that it names a model. Others of such a name are found too, wherever `CALLERS_OWN` does not exempt them. */
+/** Lists every field inside a request that is known to name a model. Others with such a name are found, too, except where `CALLERS_OWN` exempts them. */
 export const NESTED_MODELS: readonly NestedModelRow[] = [
   // https://platform.claude.com/docs/en/agents-and-tools/tool-use/advisor-tool
   {
@@ -80,23 +80,23 @@ export const NESTED_MODELS: readonly NestedModelRow[] = [
   },
 ];
 
-/** The vendors' words for the name of a model, folded. */
+/** Matches the vendors' words for the name of a model, folded. */
 const NAMES_A_MODEL = /(?:models?|deployment)(?:[_-]?(?:id|name|slug))?$/;
 
-/** The richest real request names three. */
+/** The richest real request names three models. */
 const MODELS_MAX = 100;
-/** Names of fields are the caller's; an answer repeats this much of them. */
+/** The caller chooses field names; an answer repeats at most this many characters of them. */
 const PARAM_CHARS_MAX = 256;
 
 const OF_TOOL = ownPlaces(CALLERS_OWN_OF_TOOL);
 const OF_PROVIDERS_TOOL = ownPlaces(CALLERS_OWN_OF_PROVIDERS_TOOL);
 const OF_REQUEST = new Map<ClientProtocol, OwnPlaces>();
 
-/** Fields by which a request chooses a further model, wherever they stand but in data of its caller. */
+/** Returns the fields by which a request chooses a further model, anywhere except in its caller's data. */
 export function nestedModels(protocol: ClientProtocol, body: JsonRecord): NestedModel[] {
   const found: NestedModel[] = [];
   for (const { tool, path } of declaredTools(body)) {
-    // Tools in it are declared too.
+    // Tools in the object are declared, too.
     const { tools: _, ...own } = tool;
     const places = isProvidersTool(tool) ? OF_PROVIDERS_TOOL : OF_TOOL;
     findIn(own, { step: stepOf(path), found, places });
@@ -119,7 +119,7 @@ function stepOf(path: readonly string[]): Step | null {
   return path.reduce<Step | null>((up, name) => ({ name, up }), null);
 }
 
-/** The way to a place, from its end: built for millions of objects, read for the few that name a model. */
+/** Holds the path to a place, from its end: it is built for millions of objects and read for the few that name a model. */
 interface Step {
   readonly name: string;
   readonly up: Step | null;
@@ -148,7 +148,7 @@ function findIn(object: JsonRecord, { step, found, places }: Place): void {
 function findInside(value: unknown, { step, found, places }: Place): void {
   if (isRecord(value)) return findIn(value, { step, found, places });
   if (!Array.isArray(value)) return;
-  // Lists of a million numbers come here too.
+  // The value may be a list of a million numbers.
   for (let at = 0; at < value.length; at += 1) {
     const item: unknown = value[at];
     if (typeof item === 'object' && item !== null)
@@ -156,7 +156,7 @@ function findInside(value: unknown, { step, found, places }: Place): void {
   }
 }
 
-/** One more than are read counts as no name, and is refused. */
+/** One more than the maximum counts as no name, and is refused. */
 function nestedModel(step: Step, value: unknown, before: number): NestedModel {
   const path: string[] = [];
   for (let at: Step | null = step; at; at = at.up) path.unshift(at.name);

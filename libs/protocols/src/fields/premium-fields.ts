@@ -9,26 +9,26 @@ import type { Ask } from '../exchange.ts';
 import type { FoundField } from './found-field.ts';
 import { callClassOf } from './server-tools.ts';
 
-/** Refused where the price has no multiplier for it, and no weight for its calls. */
+/** Describes a service that is refused where the price has no multiplier for it and no weight for its calls. */
 export interface NeededPremium {
   param: string;
   premium: string | null;
   of: 'tool' | 'model';
-  /** The class that counts its calls; absent where they are charged by their tokens alone. */
+  /** The class that counts its calls; absent where only its tokens are charged. */
   calls?: CallKey;
 }
 
-/** Services that a request asks for beyond the ordinary one of its model. */
+/** Lists services that a request asks for beyond the ordinary one of its model. */
 export interface PremiumAsked {
-  /** Tiers at the top of the request that may be bought; `premium` is their name in a price version. */
+  /** The tiers at the top of the request that may be bought; `premium` is their name in a price version. */
   tiers: readonly { field: FoundField; premium: string }[];
-  /** Fields that never pass: another address, model or provider, a tier that no price can name, storage that no caller could read. */
+  /** The fields that never pass: another address, model or provider, a tier that no price can name, storage that no caller could read. */
   refused: readonly FoundField[];
-  /** Tools of the provider, and further models; `premium` is null for one that no price can name. */
+  /** Provider tools and further models; `premium` is null for one that no price can name. */
   needed: readonly NeededPremium[];
 }
 
-/** Values that cost no more than the ordinary service pass, and are not named here. */
+/** Values that cost no more than the ordinary service pass, and are not listed here. */
 export function premiumAsked({
   fields,
   serverTools,
@@ -65,7 +65,7 @@ export function premiumAsked({
   };
 }
 
-/** Values that nearly every request has. */
+/** Is the result for nearly every request. */
 const NOTHING: PremiumAsked = { tiers: [], refused: [], needed: [] };
 
 function needed(asked: NeededPremium): NeededPremium {
@@ -76,7 +76,7 @@ function mayCostMore({ role }: FoundField): boolean {
   return role === 'tier' || role === 'routing' || role === 'storage';
 }
 
-/** Metadata passes where nothing is to be stored: providers other than OpenAI read it. */
+/** Metadata passes where nothing is stored, because providers other than OpenAI read it. */
 function storageAsked(fields: readonly FoundField[]): FoundField[] {
   const storage = fields.filter(({ role }) => role === 'storage');
   return storage.some(({ path: [name], value }) => name === 'store' && value === true)

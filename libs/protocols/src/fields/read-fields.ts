@@ -8,13 +8,13 @@ import type { FieldNode } from './field-tree.ts';
 import { foldName } from './fold-name.ts';
 import type { FieldRole, FoundField } from './found-field.ts';
 
-/** A choice more is an answer more. */
+/** Each further choice is a further answer. */
 const CHOICES_MAX = 128;
 
 /**
- * The fields of a body that its protocol's closed table names. Throws `InvalidRequest` for a limit or count of another protocol, which some
- * server behind the upstream could read in place of the one that was held for; for a name that differs from one of the table by the case of its
- * letters only, which readers that ignore case take for it; and for a limit, count or budget that is not a count.
+ * Returns the fields of a body that its protocol's closed table names. Throws `InvalidRequest` for a limit or count of another protocol, which some
+ * server behind the upstream could read instead of the held one; for a name that differs from one of the table only by letter case, which readers
+ * that ignore case accept; and for a limit, count or budget that is not a count.
  */
 export function readFields(protocol: ClientProtocol, body: JsonRecord): FoundField[] {
   const found: FoundField[] = [];
@@ -24,7 +24,7 @@ export function readFields(protocol: ClientProtocol, body: JsonRecord): FoundFie
   return found;
 }
 
-/** The first name of the table that a body spells in another case, in places where no field has been read: parts of messages and the like. */
+/** Refuses the first name that a body spells with other letter case than the table, in places where no field was read, such as parts of messages. */
 export function refuseVariant(name: string, known: ReadonlyMap<string, string>): void {
   const meant = known.get(foldName(name));
   if (meant !== undefined && meant !== name) throw ambiguous(name, meant);
@@ -68,10 +68,10 @@ function readInside(value: unknown, place: Place): void {
   });
 }
 
-/** Fields that are dropped wherever they stand. */
+/** Fields with these roles are dropped wherever they occur. */
 const DROPPED_ROLES: ReadonlySet<FieldRole> = new Set(['tier', 'routing']);
 
-/** Refuses fields that a gateway behind the upstream would merge over the values that were held for. */
+/** Refuses fields that a gateway behind the upstream would merge over the held values. */
 function readEnvelope(value: unknown, { node, path, found, tree }: Place): void {
   if (!isRecord(value)) return;
   for (const name of Object.keys(value)) {
@@ -92,11 +92,11 @@ function checkCount(
   if (role === 'limit')
     refuseUnlessWithin(value, param, { min: CLIENT_BODIES[protocol].leastLimit });
   if (role === 'count') refuseUnlessWithin(value, param, { min: 1, max: CHOICES_MAX });
-  // Negative budgets have a meaning with some providers (Gemini: as many as the model likes); the limit holds in each case.
+  // Negative budgets have a meaning with some providers (in Gemini, the model decides); the limit applies in each case.
   if (role === 'budget') refuseUnlessWithin(value, param, { min: Number.MIN_SAFE_INTEGER });
 }
 
-/** In OpenAI's words and codes, which clients tell apart. */
+/** Refuses the value with OpenAI's words and codes, which clients distinguish. */
 function refuseUnlessWithin(
   value: unknown,
   param: string,

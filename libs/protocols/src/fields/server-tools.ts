@@ -14,11 +14,11 @@ import { fieldName } from './field-name.ts';
 import { foldName } from './fold-name.ts';
 import type { ServerTool } from './found-field.ts';
 
-/** Tools of a request, wherever it offers them. */
+/** Holds the tools of a request, wherever it offers them. */
 export interface OfferedTools {
-  /** Defined in the request. */
+  /** The number of tools that the request defines. */
   own: number;
-  /** A vendor's tools, by their names without the version: their definitions are in the provider's prompt. */
+  /** A vendor's tools by their names without version, whose definitions are in the provider's prompt. */
   vendors: readonly string[];
 }
 
@@ -26,7 +26,7 @@ const NO_VENDORS: readonly string[] = [];
 const NO_TOOLS: readonly ServerTool[] = [];
 const TOOL_FIELDS = Object.entries(SERVER_TOOL_FIELDS);
 
-/** Types of tools that the request itself defines. */
+/** Lists the types of tools that the request itself defines. */
 const OWN_TYPES: ReadonlySet<unknown> = new Set([
   undefined,
   null,
@@ -51,7 +51,7 @@ export function offeredTools(body: JsonRecord, run: readonly ServerTool[]): Offe
   };
 }
 
-/** The class that counts the calls of a provider's tool; null where they are charged by their tokens alone. */
+/** Returns the class that counts the calls of a provider's tool; null where only its tokens are charged. */
 export function callClassOf(tool: string): CallKey | null {
   const name = foldName(tool);
   return Object.hasOwn(CALL_CLASSES, name) ? (CALL_CLASSES[name] ?? null) : null;
@@ -68,10 +68,10 @@ export function callsAllowed(tools: readonly ServerTool[]): { calls?: CallCounts
 }
 
 const VERSION = /(?:_\d+)+$/;
-/** A toolset names a server of `mcp_servers`, and is bought with it. */
+/** A toolset names a server of `mcp_servers`, and has its price. */
 const PRICED_AS: Readonly<Record<string, string>> = { mcp_toolset: 'mcp' };
 
-/** Each may add input that no byte of the request bounds, and costs what the provider asks for it. */
+/** Returns the provider tools of a request. Each may add input that the request's bytes do not bound, and costs what the provider charges. */
 export function serverTools(body: JsonRecord): readonly ServerTool[] {
   const tools = declaredTools(body);
   const isPlain = tools.length === 0 && body['tool_choice'] === undefined;
@@ -99,7 +99,7 @@ export function serverTools(body: JsonRecord): readonly ServerTool[] {
   ];
 }
 
-/** A choice of a tool that the request does not declare is a request for the provider's own. */
+/** A choice of a tool that the request does not declare asks for the provider's own tool. */
 function chosen(choice: unknown, declared: readonly DeclaredTool[]): ServerTool[] {
   const types = new Set(declared.map(({ tool }) => unversioned(tool['type'])));
   const { type, tools, allowed_tools: allowed } = record(choice);
@@ -119,23 +119,23 @@ function typesIn(tools: unknown, path: string): [unknown, string][] {
   return list(tools).map((tool, at) => [record(tool)['type'], `${path}[${at}].type`]);
 }
 
-/** `web_search_20260318` -> `web_search`; null for what is no text. */
+/** Converts `web_search_20260318` to `web_search`; returns null for a value that is not text. */
 function unversioned(type: unknown): string | null {
   return typeof type === 'string' ? type.replace(VERSION, '') : null;
 }
 
-/** Is true for a tool that the provider runs. */
+/** Returns true for a tool that the provider runs. */
 export function isProvidersTool(tool: JsonRecord): boolean {
   return providersName(tool) !== null || byMember(tool, []).length > 0;
 }
 
-/** The type of a tool that the provider runs, without its version; null for any other. */
+/** Returns the type of a tool that the provider runs, without its version; null for any other. */
 function providersName(tool: JsonRecord): string | null {
   const name = unversioned(tool['type']);
   return name === null || CLIENT_TOOL_TYPES.has(name) || isLocalShell(name, tool) ? null : name;
 }
 
-/** Values that servers take for off where they read a switch from a text or a number. */
+/** Servers that read a switch from a text or number read these values as off. */
 const OFF: ReadonlySet<unknown> = new Set([
   '',
   '0',
@@ -155,7 +155,7 @@ function isAsked(value: unknown): boolean {
   return !OFF.has(typeof value === 'string' ? value.trim().toLowerCase() : value);
 }
 
-/** Tools of Google, folded; a gateway reads them beside whatever else a tool says: https://ai.google.dev/api/caching#Tool */
+/** Lists Google's tools, folded; a gateway reads them whatever else a tool says: https://ai.google.dev/api/caching#Tool */
 const TOOL_MEMBERS: ReadonlySet<string> = new Set([
   'code_execution',
   'codeexecution',
@@ -171,7 +171,7 @@ const TOOL_MEMBERS: ReadonlySet<string> = new Set([
   'urlcontext',
 ]);
 
-/** A tool without a type that defines nothing of the client's is one that its members name. */
+/** A tool without a type that defines nothing of the client's is named by its members. */
 function byMember(tool: JsonRecord, path: readonly string[]): ServerTool[] {
   const isDefined =
     [tool['type'], tool['name']].some((value) => nonEmpty(value) !== null) ||
@@ -181,7 +181,7 @@ function byMember(tool: JsonRecord, path: readonly string[]): ServerTool[] {
     .map((name) => ({ name, param: fieldName([...path, name]), uses: SERVER_TOOL_USES_MAX }));
 }
 
-/** The client runs its commands; without that word the provider does. */
+/** Without this member the provider runs the commands; with it the client does. */
 function isLocalShell(name: string, { environment }: JsonRecord): boolean {
   return name === 'shell' && record(environment)['type'] === 'local';
 }

@@ -1,11 +1,11 @@
 import type { CallKey } from '@tollgate/contracts';
 
-/** Says who runs a tool of `tools[]`. A type that is not here is taken for a provider's; dates and versions behind the name are left out. */
+/** Lists the tool types that do not run at the provider, without dates and versions. Any other type counts as a provider's tool. */
 export const CLIENT_TOOL_TYPES: ReadonlySet<string> = new Set([
   'function',
   'custom',
   'namespace',
-  // Run by the client: only their definitions cost tokens.
+  // The client runs these: only their definitions cost tokens.
   'apply_patch',
   'bash',
   'browser_toolset',
@@ -15,13 +15,13 @@ export const CLIENT_TOOL_TYPES: ReadonlySet<string> = new Set([
   'local_shell',
   'memory',
   'text_editor',
-  // Run by the provider, over definitions that are in the request: costs nothing of its own.
+  // The provider runs these over definitions in the request: they cost nothing of their own.
   'tool_search',
   'tool_search_tool_bm25',
   'tool_search_tool_regex',
 ]);
 
-/** Server tools that are asked for by a field of their own -> the name they are priced by. */
+/** Maps the fields that ask for server tools to the names by which these are priced. */
 export const SERVER_TOOL_FIELDS: Readonly<Record<string, string>> = {
   code_execution: 'code_execution',
   code_interpreter: 'code_interpreter',
@@ -37,7 +37,7 @@ export const SERVER_TOOL_FIELDS: Readonly<Record<string, string>> = {
   web_search_options: 'web_search',
 };
 
-/** Tools of providers that are charged by the call, by their names without versions -> the class that counts the calls. */
+/** Maps provider tools that are charged by the call, named without version, to the class that counts the calls. */
 export const CALL_CLASSES: Readonly<Record<string, CallKey>> = {
   enterprisewebsearch: 'searches',
   google_search: 'searches',
@@ -48,7 +48,7 @@ export const CALL_CLASSES: Readonly<Record<string, CallKey>> = {
   web_search_preview: 'searches',
 };
 
-/** Types of `tool_choice` that force or allow what a request declares, beside those of its tools. */
+/** Lists types of `tool_choice` that force or allow declared tools, beside the types of those tools. */
 export const CHOICE_TYPES: ReadonlySet<string> = new Set([
   ...CLIENT_TOOL_TYPES,
   'allowed_tools',
@@ -59,5 +59,8 @@ export const CHOICE_TYPES: ReadonlySet<string> = new Set([
   'tool',
 ]);
 
-/** Rounds of a provider's own tools where the request does not limit them: https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview */
+/**
+ * A provider's own tools run at most this many rounds where the request does not limit them:
+ * https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview
+ */
 export const SERVER_TOOL_USES_MAX = 10;

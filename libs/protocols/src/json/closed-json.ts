@@ -13,12 +13,12 @@ const CLOSERS: ReadonlyMap<unknown, number> = new Map([
 ]);
 
 /**
- * The beginning of a JSON text that was cut anywhere, made whole: what is open is closed, a text keeps what arrived of it, and a name without a value or
- * a number at the end goes. What was no JSON stays none.
+ * Completes the beginning of a JSON text that was cut anywhere: it closes what is open, keeps the arrived part of a text, and removes a name without
+ * a value and a number at the end. A text that was not JSON stays invalid.
  */
 export function closedJson(bytes: Buffer): Buffer {
   const open: number[] = [];
-  // The text can be cut here; `open` is then as it is now.
+  // The text can be cut here; `open` then has its current value.
   let end = 0;
   let isName = false;
   for (let at = 0; at < bytes.length; at += 1) {
@@ -46,12 +46,12 @@ export function closedJson(bytes: Buffer): Buffer {
   return closed(bytes.subarray(0, end), open);
 }
 
-/** `after`: where `skipString` ended. */
+/** `after` is where `skipString` ended. */
 function isClosed(bytes: Buffer, start: number, after: number): boolean {
   return after - 1 > start && bytes[after - 1] === QUOTE && !isEscaped(bytes, start + 1, after - 1);
 }
 
-/** Before an escape of which not all has arrived. */
+/** Returns the position before an incomplete escape. */
 function endOfText(bytes: Buffer, start: number): number {
   const escape = bytes.lastIndexOf(BACKSLASH);
   if (escape <= start || isEscaped(bytes, start + 1, escape)) return bytes.length;

@@ -3,7 +3,7 @@ import type { JsonLayout } from './json-layout.ts';
 import { editObject } from './json-splice.ts';
 import type { Patch } from './json-splice.ts';
 
-/** A member by the names that lead to it, items of arrays by their index; a JSON text sets its value, null removes it. */
+/** Names a member by the keys that lead to it, with the index for items of arrays. A JSON text sets its value, null removes it. */
 export interface PathEdit {
   path: readonly string[];
   text: string | null;
@@ -15,7 +15,7 @@ export function withoutFields(fields: readonly Pick<PathEdit, 'path'>[]): PathEd
 
 const NO_PATCHES: readonly Patch[] = [];
 
-/** The patches that edit members at any depth of an object. A path that leads through anything else is passed over. */
+/** Returns the patches that edit members at any depth of an object. A path through anything else is skipped. */
 export function editPaths(
   bytes: Uint8Array,
   layout: JsonLayout,
@@ -26,7 +26,7 @@ export function editPaths(
   const members: Record<string, string | null> = Object.create(null);
   for (const { path, text } of own) members[path[0] ?? ''] = text;
   const patches = editObject(layout, members);
-  // Nearly every request and answer.
+  // This is the case for nearly every request and answer.
   if (own.length === edits.length) return patches;
   const replaced = new Set(own.map(({ path }) => path[0]));
   const nested = edits.filter(({ path }) => path.length > 1 && !replaced.has(path[0]));

@@ -1,4 +1,4 @@
-/** Careful reading of JSON that others wrote: every accessor answers a true type or a neutral value, never throws. */
+/** Reads JSON of others carefully: every accessor returns the right type or a neutral value, and never throws. */
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
 const EMPTY: JsonRecord = Object.freeze({});
@@ -7,7 +7,7 @@ export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value when it is an object, else an empty one. */
+/** Returns the value when it is an object, otherwise an empty object. */
 export function record(value: unknown): JsonRecord {
   return isRecord(value) ? value : EMPTY;
 }
@@ -16,7 +16,7 @@ export function list(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** The objects of a list; everything else in it is passed over. */
+/** Returns the objects of a list and skips everything else in it. */
 export function records(value: unknown): JsonRecord[] {
   return list(value).filter(isRecord);
 }
@@ -25,23 +25,23 @@ export function text(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
-/** A text that says something: null for the empty one too. */
+/** Returns a text that is not empty; otherwise null. */
 export function nonEmpty(value: unknown): string | null {
   return typeof value === 'string' && value !== '' ? value : null;
 }
 
-/** For messages and comparisons. `String` throws for an object whose own `toString` is no function, which JSON can write. */
+/** Formats a value for messages and comparisons. `String` throws for an object whose own `toString` is not a function, which JSON can contain. */
 export function wordOf(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   return Array.isArray(value) ? 'array' : 'object';
 }
 
-/** Converts as `Number` does, which throws likewise; NaN for objects and lists. */
+/** Converts as `Number` does, which throws for the same objects; returns NaN for objects and lists. */
 export function numberOf(value: unknown): number {
   return typeof value === 'object' && value !== null ? Number.NaN : Number(value);
 }
 
-/** Parses bytes or text; undefined when it is no JSON (JSON's own values never are). */
+/** Parses bytes or text; returns undefined when it is not JSON, whose values are never undefined. */
 export function parseJson(source: Uint8Array | string): unknown {
   try {
     const parsed: unknown = JSON.parse(
@@ -55,7 +55,7 @@ export function parseJson(source: Uint8Array | string): unknown {
 
 const BYTE_ORDER_MARK = Buffer.from('\uFEFF');
 
-/** Some servers begin JSON with a mark that JSON does not have; most readers pass over it. */
+/** Removes the byte order mark with which some servers begin JSON and which most readers skip. */
 export function withoutMark(bytes: Uint8Array): Uint8Array {
   const { length } = BYTE_ORDER_MARK;
   return bufferOf(bytes.subarray(0, length)).equals(BYTE_ORDER_MARK)
@@ -63,7 +63,7 @@ export function withoutMark(bytes: Uint8Array): Uint8Array {
     : bytes;
 }
 
-/** The same bytes as a Buffer, without copying. */
+/** Returns the same bytes as a Buffer, without copying. */
 export function bufferOf(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes)
     ? bytes

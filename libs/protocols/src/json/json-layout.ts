@@ -1,12 +1,12 @@
 import { decodeString, skipString } from './json-string.ts';
 
 /**
- * Byte ranges of a JSON object's own members, found without building values, so that one value can be replaced while every other
- * byte stays: 2^53+1 integers, key order, escapes and signatures survive (docs/translation.md#same-protocol-what-may-change).
- * The input must already have passed JSON.parse; these scanners do not validate.
+ * Holds the byte ranges of a JSON object's own members, found without building values, so that one value can be replaced while every other byte
+ * stays: integers of 2^53+1, key order, escapes and signatures survive (docs/translation.md#same-protocol-what-may-change). The input must have
+ * passed JSON.parse; these scanners do not validate.
  */
 export interface JsonMember {
-  /** Decoded key. */
+  /** The decoded key. */
   readonly key: string;
   readonly keyStart: number;
   readonly valueStart: number;
@@ -14,9 +14,9 @@ export interface JsonMember {
 }
 
 export interface JsonLayout {
-  /** Offset of `{`. */
+  /** The offset of `{`. */
   readonly open: number;
-  /** Offset of `}`. */
+  /** The offset of `}`. */
   readonly close: number;
   readonly members: readonly JsonMember[];
 }
@@ -34,7 +34,7 @@ const CLOSE_BRACKET = 0x5d;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 
-/** Layout of the object whose `{` is the first non-blank byte at or after `start`; null when something else stands there. */
+/** Returns the layout of the object whose `{` is the first non-blank byte at or after `start`; null when it is not an object. */
 export function layoutObject(bytes: Uint8Array, start = 0): JsonLayout | null {
   const open = skipBlank(bytes, start);
   if (bytes[open] !== OPEN_BRACE) return null;
@@ -51,7 +51,7 @@ export function layoutObject(bytes: Uint8Array, start = 0): JsonLayout | null {
   return { open, close: at, members };
 }
 
-/** Ranges of the elements of the array that starts at `start`; empty when it is no array. */
+/** Returns the ranges of the elements of the array that starts at `start`; an empty list when it is not an array. */
 export function layoutArray(bytes: Uint8Array, start: number): JsonRange[] {
   const open = skipBlank(bytes, start);
   const elements: JsonRange[] = [];

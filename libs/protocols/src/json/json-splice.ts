@@ -2,17 +2,17 @@ import { findMember } from './json-layout.ts';
 import { bufferOf } from './json-guard.ts';
 import type { JsonLayout, JsonMember } from './json-layout.ts';
 
-/** Replace `[start, end)` by `text`. */
+/** Replaces `[start, end)` by `text`. */
 export interface Patch {
   start: number;
   end: number;
   text: string;
 }
 
-/** The edits of an object's members: a JSON text sets the value (appending the member when it is missing), null removes it. */
+/** Edits an object's members: a JSON text sets the value (a missing member is appended), null removes it. */
 export type MemberEdits = Readonly<Record<string, string | null>>;
 
-/** The patches that turn an object into its edited twin. They never overlap, and touch no byte outside the named members and their commas. */
+/** Returns the patches that apply the edits to an object. They never overlap, and change no byte outside the named members and their commas. */
 export function editObject(layout: JsonLayout, edits: MemberEdits): Patch[] {
   const { members } = layout;
   const patches: Patch[] = [];
@@ -48,10 +48,10 @@ function tailPatch(
   return { start, end, text: comma + appended.join(',') };
 }
 
-/** A copy of `bytes` with the patches applied; `bytes` itself when there are none. */
+/** Returns a copy of `bytes` with the patches applied; `bytes` itself when there are none. */
 export function applyPatches(bytes: Uint8Array, patches: readonly Patch[]): Uint8Array {
   if (patches.length === 0) return bytes;
-  // One edit is the rule; sorting has a price even so.
+  // There is usually one edit, and sorting costs time even then.
   const ordered =
     patches.length === 1 ? patches : patches.toSorted((left, right) => left.start - right.start);
   const source = bufferOf(bytes);

@@ -2,10 +2,10 @@ import { bufferOf } from './json-guard.ts';
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** Names and short values end within so many bytes, and a loop finds their end sooner than a call does. */
+/** Names and short values end within this many bytes, where a loop finds their end sooner than a call. */
 const SHORT_BYTES = 64;
 
-/** `start` is at the opening quote; returns the offset after the closing one, or the end of the text when there is none. */
+/** `start` is at the opening quote. Returns the offset after the closing one, or the end of the text when there is none. */
 export function skipString(bytes: Uint8Array, start: number): number {
   const near = Math.min(bytes.length, start + SHORT_BYTES);
   let at = start + 1;
@@ -19,14 +19,14 @@ export function skipString(bytes: Uint8Array, start: number): number {
   return bytes.length;
 }
 
-/** Is true when an odd number of backslashes stands before `quote`; what lies before `from` has been read. */
+/** Returns true when an odd number of backslashes precedes `quote`; bytes before `from` have been read. */
 export function isEscaped(bytes: Uint8Array, from: number, quote: number): boolean {
   let first = quote;
   while (first > from && bytes[first - 1] === BACKSLASH) first -= 1;
   return (quote - first) % 2 === 1;
 }
 
-/** The string between two quotes, unescaped. `end` is after the closing one. */
+/** Returns the unescaped string between two quotes. `end` is after the closing one. */
 export function decodeString(bytes: Uint8Array, start: number, end: number): string {
   const text = bufferOf(bytes).toString('utf8', start + 1, end - 1);
   if (!text.includes('\\')) return text;

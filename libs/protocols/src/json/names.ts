@@ -2,10 +2,10 @@ import { decodeString } from './json-string.ts';
 
 const BACKSLASH = 0x5c;
 
-/** Objects with more names keep them in a set: comparing each with each would let a body of names alone block the process. */
+/** Objects with more names keep them in a set: comparing each with each would let a body of many names block the process. */
 const COMPARED_MAX = 32;
 
-/** The names of one object so far. */
+/** Holds the names of one object so far. */
 export class Names {
   readonly #hashes: number[] = [];
   readonly #starts: number[] = [];
@@ -18,7 +18,7 @@ export class Names {
     this.#set = null;
   }
 
-  /** Adds the name between the quotes at `start` and before `end`. Names are compared unescaped. */
+  /** Adds the name between the quotes at `start` and before `end`; returns true when the object has it already. Names are compared unescaped. */
   isTaken(bytes: Uint8Array, start: number, end: number): boolean {
     if (this.#set) return this.#isInSet(this.#set, decodeString(bytes, start, end));
     const hash = hashOf(bytes, start, end);
@@ -45,11 +45,11 @@ export class Names {
   }
 }
 
-/** https://www.ietf.org/archive/id/draft-eastlake-fnv-17.html */
+/** See https://www.ietf.org/archive/id/draft-eastlake-fnv-17.html. */
 const FNV_BASIS = 0x811c9dc5;
 const FNV_PRIME = 0x01000193;
 
-/** FNV-1a over the unescaped name; equal names have equal hashes however they are escaped. */
+/** Computes FNV-1a over the unescaped name, so that equal names have equal hashes whatever their escapes. */
 function hashOf(bytes: Uint8Array, start: number, end: number): number {
   let hash = FNV_BASIS;
   for (let at = start + 1; at < end - 1; at += 1) {

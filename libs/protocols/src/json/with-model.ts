@@ -3,7 +3,7 @@ import { editPaths } from './edit-paths.ts';
 import { findMember, layoutObject } from './json-layout.ts';
 import { applyPatches } from './json-splice.ts';
 
-/** The body with its `model`, if it has one, replaced, these members edited, and no other byte changed. */
+/** Returns the body with its `model`, if it has one, replaced and these members edited, and no other byte changed. */
 export function withModel(
   body: Uint8Array,
   model: string,

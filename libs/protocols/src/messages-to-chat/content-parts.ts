@@ -4,23 +4,23 @@ import type { JsonRecord } from '../json/json-guard.ts';
 import { contentValue } from '../translation/content-value.ts';
 import { unsupported } from '../errors/unsupported.ts';
 
-/** Claude Code's attribution block changes with every request: left in, it would defeat the upstream's prefix cache (docs/design/protocols.md#coding-clients). */
+/** Claude Code's attribution block changes with every request, which would defeat the upstream's prefix cache (docs/design/protocols.md#coding-clients). */
 const BILLING_HEADER = 'x-anthropic-billing-header:';
 
-/** Content of a user or system message as chat parts; a string becomes one text part. Empty texts are dropped. */
+/** Converts the content of a user or system message to chat parts; a string becomes one text part. Empty texts are dropped. */
 export function contentParts(value: unknown, param: string): JsonRecord[] {
   const content = contentValue(value);
   if (typeof content === 'string') return textPart(content);
   return list(content).flatMap((block, index) => blockParts(block, `${param}[${index}]`));
 }
 
-/** Parts as chat content: a plain string wherever there is only text, which every upstream takes. */
+/** Converts parts to chat content: a plain string when there is only text, which every upstream accepts. */
 export function chatContent(parts: readonly JsonRecord[]): string | readonly JsonRecord[] {
   const isText = parts.every(({ type }) => type === 'text');
   return isText ? parts.map((part) => text(part['text']) ?? '').join('\n') : parts;
 }
 
-/** The text of a system prompt, given as a string or as blocks, without the billing header (behaviour 5). */
+/** Returns the text of a system prompt, given as a string or as blocks, without the billing header (behaviour 5). */
 export function systemText(system: unknown, param: string): string {
   const parts = contentParts(system, param).map((part) => text(part['text']) ?? '');
   return parts.filter((part) => !part.startsWith(BILLING_HEADER)).join('\n');
@@ -30,7 +30,7 @@ function textPart(value: string): JsonRecord[] {
   return value === '' ? [] : [{ type: 'text', text: value }];
 }
 
-/** One content block as chat parts. Throws `InvalidRequest` naming a block chat has no words for. */
+/** Converts one content block to chat parts. Throws `InvalidRequest` naming a block without a counterpart in chat. */
 export function blockParts(block: unknown, param: string): JsonRecord[] {
   if (!isRecord(block)) throw new InvalidRequest(`${param}: Expected an object`, { param });
   switch (block['type']) {

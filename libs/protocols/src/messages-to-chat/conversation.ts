@@ -5,16 +5,19 @@ import { contentValue } from '../translation/content-value.ts';
 import { unsupported } from '../errors/unsupported.ts';
 import { blockParts, chatContent, contentParts, systemText } from './content-parts.ts';
 
-/** Parts of an assistant turn that only its own vendor can use again. They are dropped, never shown as text (docs/translation.md#requests-messages-to-chat). */
+/**
+ * Matches parts of an assistant turn that only their own vendor can use again. They are dropped and never shown as text
+ * (docs/translation.md#requests-messages-to-chat).
+ */
 const VENDOR_BLOCKS =
   /^(?:redacted_thinking|compaction|container_upload|fallback|mcp_tool_listing|server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/;
 
 export interface ConversationOptions {
-  /** Upstreams that think aloud want their thoughts of a tool turn back as `reasoning_content`. */
+  /** True for upstreams that require their visible thinking of a tool turn back as `reasoning_content`. */
   returnsReasoning: boolean;
 }
 
-/** A messages conversation as chat messages (docs/translation.md#requests-messages-to-chat). */
+/** Converts a messages conversation to chat messages (docs/translation.md#requests-messages-to-chat). */
 export function chatMessages(
   system: unknown,
   messages: readonly unknown[],
@@ -31,7 +34,7 @@ export function chatMessages(
         addAssistant(converted, turn),
       );
     else if (role === 'user') addUser(converted, message['content'], `${param}.content`);
-    // Many upstreams take a system message at the beginning only ("System message must be at the beginning"), so its text speaks as the user's.
+    // Many upstreams accept a system message only at the beginning ("System message must be at the beginning"), so its text becomes the user's.
     else if (role === 'system')
       addParts(converted, [
         { type: 'text', text: systemText(message['content'], `${param}.content`) },
@@ -41,7 +44,7 @@ export function chatMessages(
   return converted;
 }
 
-/** Neighbouring assistant turns become one: results must follow the message that holds their calls, and chat refuses calls without results behind them. */
+/** Neighbouring assistant turns become one: results must follow the message that contains their calls, and chat refuses calls without results after them. */
 export function addAssistant(converted: JsonRecord[], turn: JsonRecord): void {
   const last = converted.at(-1);
   if (last?.['role'] !== 'assistant') {
@@ -65,7 +68,10 @@ function joinedLines(...texts: readonly unknown[]): string | null {
   return nonEmpty(texts.flatMap((value) => nonEmpty(value) ?? []).join('\n'));
 }
 
-/** Tool results stand right behind the assistant's calls, before any other content of the turn; their images follow in a user message, for tool messages hold text only. */
+/**
+ * Tool results come directly after the assistant's calls, before any other content of the turn. Their images follow in a user message, because tool
+ * messages contain only text.
+ */
 function addUser(converted: JsonRecord[], value: unknown, param: string): void {
   const content = contentValue(value);
   const blocks = list(content);
@@ -86,7 +92,7 @@ function addUser(converted: JsonRecord[], value: unknown, param: string): void {
   addParts(converted, [...shown, ...others]);
 }
 
-/** Neighbouring user turns become one: several chat templates refuse two in a row. */
+/** Neighbouring user turns become one, because several chat templates refuse two in a row. */
 function addParts(converted: JsonRecord[], parts: readonly JsonRecord[]): void {
   const said = parts.filter((part) => part['type'] !== 'text' || part['text'] !== '');
   if (said.length === 0) return;
@@ -96,7 +102,7 @@ function addParts(converted: JsonRecord[], parts: readonly JsonRecord[]): void {
   converted.push({ role: 'user', content: chatContent([...(earlier ?? []), ...said]) });
 }
 
-/** Chat messages with each run of user messages made one. */
+/** Joins each run of user messages into one. */
 export function joinUserMessages(messages: readonly JsonRecord[]): JsonRecord[] {
   const joined: JsonRecord[] = [];
   for (const message of messages) {

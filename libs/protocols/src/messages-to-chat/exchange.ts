@@ -14,7 +14,7 @@ import { toChatRequest } from './request.ts';
 import { finishMessage, messageStep, startMessage } from './stream-back.ts';
 import type { MessageState } from './stream-back.ts';
 
-/** A messages client before a chat upstream. */
+/** Serves a messages client from a chat upstream. */
 export function messagesToChatExchange({
   ask,
   upstreamModel,

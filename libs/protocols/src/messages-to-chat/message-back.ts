@@ -8,14 +8,14 @@ import { toMessagesUsage } from '../usage/messages-usage.ts';
 
 export interface MessageFrame {
   id: string;
-  /** The name the client asked for. */
+  /** The model name that the client asked for. */
   model: string;
   usage: TokenUsage;
   /** Equals `MessageState.refusalType`. */
   refusalType?: 'text' | 'refusal';
 }
 
-/** A chat completion's first choice as an Anthropic message (docs/design/protocols.md#stream-from-chat-to-messages). */
+/** Converts a chat completion's first choice to an Anthropic message (docs/design/protocols.md#stream-from-chat-to-messages). */
 export function toMessage(
   completion: JsonRecord,
   { id, model, usage, refusalType = 'text' }: MessageFrame,
@@ -51,7 +51,7 @@ export function refusalDetails(explanation: string): JsonRecord {
   return { type: 'refusal', category: null, explanation };
 }
 
-/** `tool_calls`, or the one call of the legacy `function_call`. */
+/** Reads `tool_calls`, or the one call of the legacy `function_call`. */
 function toolCalls(message: JsonRecord): JsonRecord[] {
   const calls = records(message['tool_calls']);
   return calls.length === 0 && isRecord(message['function_call'])
@@ -69,7 +69,7 @@ function toolUse(call: JsonRecord, fallbackId: string): JsonRecord {
   };
 }
 
-/** Arguments that are no JSON object (cut off by the limit, or broken by the model) have no place in `input`. */
+/** Arguments that are not a JSON object (cut by the limit, or broken by the model) cannot be an `input`. */
 function toolInput(args: unknown): JsonRecord {
   return record(typeof args === 'string' ? parseJson(args.trim() || '{}') : args);
 }

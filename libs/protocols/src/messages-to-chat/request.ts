@@ -8,12 +8,15 @@ import { chatTools } from './tools.ts';
 
 export interface ChatRequestOptions {
   upstreamModel: string;
-  /** Granted output tokens; null = the client's own. */
+  /** The granted output tokens; null for the client's own limit. */
   outputLimit: number | null;
   outputLimitField: 'max_tokens' | 'max_completion_tokens';
 }
 
-/** A messages request body as a chat request body (docs/translation.md#requests-messages-to-chat). Throws `InvalidRequest` naming what cannot be said. */
+/**
+ * Converts a messages request body to a chat request body (docs/translation.md#requests-messages-to-chat). Throws `InvalidRequest` naming a field
+ * without a counterpart.
+ */
 export function toChatRequest(
   body: JsonRecord,
   { upstreamModel, outputLimit, outputLimitField }: ChatRequestOptions,
@@ -40,7 +43,7 @@ export function toChatRequest(
   };
 }
 
-/** Budgets as efforts, by the sizes the other direction uses. */
+/** Maps budgets to efforts, by the sizes of the other direction. */
 const EFFORT_BY_BUDGET: readonly (readonly [number, string])[] = [
   [4_096, 'low'],
   [12_288, 'medium'],
@@ -55,7 +58,7 @@ function reasoning(body: JsonRecord, upstreamModel: string): JsonRecord {
   return { reasoning_effort: EFFORT_BY_BUDGET.find(([most]) => budget <= most)?.[1] ?? 'high' };
 }
 
-/** https://platform.openai.com/docs/guides/structured-outputs; `output_format` is the beta's name of it. */
+/** See https://platform.openai.com/docs/guides/structured-outputs; the beta's name for it is `output_format`. */
 function responseFormat(body: JsonRecord): JsonRecord {
   const { type, schema } = record(record(body['output_config'])['format'] ?? body['output_format']);
   if (type !== 'json_schema' || !isRecord(schema)) return {};
@@ -67,7 +70,7 @@ function responseFormat(body: JsonRecord): JsonRecord {
   };
 }
 
-/** OpenAI refuses strict mode unless every object is closed and requires all of its properties; Anthropic asks for the first only. */
+/** OpenAI refuses strict mode unless every object is closed and requires all of its properties; Anthropic requires only the first. */
 function isStrict(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(isStrict);
   if (!isRecord(schema)) return true;
@@ -79,7 +82,7 @@ function isStrict(schema: unknown): boolean {
   return isClosed && Object.values(schema).every(isStrict);
 }
 
-/** Claude Code's user_id is some 200 characters of JSON; chat vendors stop at 64. */
+/** Claude Code's user_id is about 200 characters of JSON; chat vendors accept at most 64. */
 const USER_LENGTH_MAX = 64;
 
 function endUser(body: JsonRecord): JsonRecord {

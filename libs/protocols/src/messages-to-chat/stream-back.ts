@@ -18,18 +18,18 @@ export interface MessageState {
   /** The type of a refusal's block: messages has no type for it, /v1/responses does. */
   readonly refusalType: 'text' | 'refusal';
   readonly isStarted: boolean;
-  /** Content blocks so far: indexes are contiguous from 0 (behaviour 17). */
+  /** The number of content blocks so far: indexes are contiguous from 0 (behaviour 17). */
   readonly blockCount: number;
-  /** The text or thinking block now open; a tool's block is open instead when a tool of `tools` is. */
+  /** The open text or thinking block; while a tool of `tools` is open its block is open instead. */
   readonly open: { readonly kind: TextKind; readonly index: number } | null;
   readonly tools: readonly StreamedTool[];
-  /** Text that came while a tool's arguments were unfinished: blocks never overlap, so it is sent after them. */
+  /** Text that came while a tool's arguments were incomplete. Blocks never overlap, so it is sent after them. */
   readonly held: readonly { readonly kind: TextKind; readonly text: string }[];
   readonly finish: string | null;
   readonly refusal: string;
 }
 
-/** Client events of one step, in order. */
+/** Holds the client events of one step, in order. */
 type Events = JsonRecord[];
 
 export function startMessage(
@@ -51,7 +51,10 @@ export function startMessage(
   };
 }
 
-/** One chat chunk as the equivalent Anthropic events (docs/design/protocols.md#stream-from-chat-to-messages). Only the first choice is translated; there is never another. */
+/**
+ * Converts one chat chunk to the equivalent Anthropic events (docs/design/protocols.md#stream-from-chat-to-messages). Only the first choice is
+ * translated; there is never another.
+ */
 export function messageStep(
   state: MessageState,
   chunk: JsonRecord,
@@ -77,11 +80,11 @@ export function messageStep(
     : records(delta['tool_calls']);
   for (const call of calls)
     next = advanceTools({ ...next, tools: withToolDelta(next.tools, call) }, events);
-  // The first finish_reason counts: OpenRouter sends another one with the usage.
+  // The first finish_reason counts, because OpenRouter sends another one with the usage.
   return [{ ...next, finish: next.finish ?? nonEmpty(choice['finish_reason']) }, events];
 }
 
-/** The closing events: whatever is open or waiting, message_delta with usage, message_stop (behaviours 15, 16). */
+/** Returns the closing events: those for whatever is open or waiting, message_delta with usage, message_stop (behaviours 15, 16). */
 export function finishMessage(
   state: MessageState,
   { usage, isCutShort }: { usage: TokenUsage; isCutShort: boolean },
@@ -148,7 +151,10 @@ function closedText(state: MessageState, events: Events): MessageState {
   return { ...state, open: null };
 }
 
-/** Streams the first unfinished tool as it arrives; the next one begins when its arguments are whole, so interleaved deltas never mix (behaviour 18). */
+/**
+ * Streams the first unfinished tool as it arrives. The next one begins when its arguments are complete, so that interleaved deltas never mix
+ * (behaviour 18).
+ */
 function advanceTools(state: MessageState, events: Events): MessageState {
   let next = state;
   for (;;) {
@@ -168,7 +174,7 @@ function closedTools(state: MessageState, events: Events): MessageState {
   );
 }
 
-/** Opens the tool's block if need be, and sends the arguments that the client has not received. */
+/** Opens the tool's block if needed, and sends the arguments that the client has not received. */
 function toldTool(state: MessageState, at: number, events: Events): MessageState {
   const tool = state.tools[at];
   if (!tool) return state;

@@ -1,26 +1,27 @@
 import { isRecord, nonEmpty, parseJson, record, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 
-/** A tool call while it streams in. */
+/** Holds a tool call while it streams in. */
 export interface StreamedTool {
   /** The upstream's `index`; null where it gives none. */
   readonly index: number | null;
   readonly id: string | null;
   readonly name: string;
-  /** Arguments so far. They are joined when they are read: reading them at each delta would take the square of their length. */
+  /** The arguments so far. They are joined when they are read: reading them at each delta would take quadratic time. */
   readonly args: string;
-  /** Those that the client does not have. */
+  /** The arguments that the client does not have yet. */
   readonly unsent: string;
-  /** Returns whether the last character that is no blank is a closing brace. */
+  /** True when the last non-blank character is a closing brace. */
   readonly endsInBrace: boolean;
-  /** The content block it is sent in; null while it waits its turn. */
+  /** The content block in which it is sent; null while it waits. */
   readonly block: number | null;
   readonly isClosed: boolean;
 }
 
 /**
- * The tools after one more delta. Deltas belong to a tool by `index`, else by id, else to the last one. A repeated id or name is no new tool
- * (OmniRoute#682); a new id with a name under an index whose arguments are whole is one (Gemini's compatible endpoint numbers all of them 0).
+ * Returns the tools after one more delta. Deltas belong to a tool by `index`, otherwise by id, otherwise to the last one. A repeated id or name is
+ * not a new tool (OmniRoute#682). A new id with a name under an index whose arguments are complete is one, because Gemini's compatible endpoint
+ * numbers all of them 0.
  */
 export function withToolDelta(
   tools: readonly StreamedTool[],
@@ -53,7 +54,7 @@ export function withToolDelta(
   });
 }
 
-/** Whole arguments: nothing but blanks can follow the closing brace of an object. */
+/** Arguments are complete when only blanks can follow the closing brace of an object. */
 export function isComplete({ args, endsInBrace }: StreamedTool): boolean {
   return endsInBrace && isRecord(parseJson(args));
 }
@@ -78,7 +79,10 @@ function findTool(
   return isNext ? -1 : tools.length - 1;
 }
 
-/** Under the index of a known tool: a new id once the known one's arguments are whole or not begun, or, when no call has an id, more arguments after complete ones. */
+/**
+ * Returns whether a delta under a known tool's index begins another tool: it has a new id, and the known one's arguments are complete or empty, or no
+ * call has an id and it adds arguments to complete ones.
+ */
 function isAnother(known: StreamedTool, id: string | null, args: string): boolean {
   if (id === null || known.id === null)
     return id === null && known.id === null && args.trim() !== '' && isComplete(known);

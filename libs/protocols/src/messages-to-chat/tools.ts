@@ -2,10 +2,10 @@ import { list, nonEmpty, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { unsupported } from '../errors/unsupported.ts';
 
-/** Claude Code's stand-in for tools it loads later through a server tool; it can never be called (docs/design/protocols.md#coding-clients). */
+/** Claude Code's placeholder for tools that it loads later through a server tool; it can never be called (docs/design/protocols.md#coding-clients). */
 const PLACEHOLDER = 'DeferredToolPlaceholder';
 
-/** https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview -> https://platform.openai.com/docs/guides/function-calling */
+/** See https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview and https://platform.openai.com/docs/guides/function-calling. */
 export function chatTools(body: JsonRecord): JsonRecord {
   const tools = list(body['tools'])
     .map((tool, index) => ({ tool: record(tool), param: `tools[${index}]` }))

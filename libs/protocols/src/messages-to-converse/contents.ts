@@ -3,7 +3,7 @@ import { list, nonEmpty, record, text, wordOf, type JsonRecord } from '../json/j
 import { systemText } from '../messages-to-chat/content-parts.ts';
 import { contentValue } from '../translation/content-value.ts';
 
-/** Parts of an assistant turn that only their own vendor can use again. */
+/** Matches parts of an assistant turn that only their own vendor can use again. */
 const FOREIGN_BLOCKS =
   /^(?:compaction|fallback|container_upload|server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/;
 const IMAGE_FORMATS: ReadonlySet<string> = new Set(['png', 'jpeg', 'gif', 'webp']);
@@ -15,16 +15,16 @@ const DOCUMENT_FORMATS: Readonly<Record<string, string>> = {
   'text/csv': 'csv',
   'text/markdown': 'md',
 };
-/** A document needs a name, in which these characters are allowed. */
+/** A document needs a name without these characters. */
 const FOREIGN_NAME_CHARS = /[^A-Za-z0-9 ()[\]-]+/g;
 const NAME_CHARS_MAX = 200;
 
 export interface ContentOptions {
-  /** The model may be the one that signed the thoughts of earlier turns, and wants them back. */
+  /** True when the model may have signed the thoughts of earlier turns, and requires them back. */
   keepsThoughts: boolean;
 }
 
-/** A messages conversation as that of Converse; neighbours of one role become one. Throws `InvalidRequest` naming what cannot be said. */
+/** Converts a messages conversation to Converse's; neighbours of one role become one. Throws `InvalidRequest` naming content without a counterpart. */
 export function converseMessages(
   messages: readonly unknown[],
   options: ContentOptions,
@@ -45,7 +45,7 @@ export function converseMessages(
   return turns;
 }
 
-/** Content blocks, each with a cache point behind it where the client wants one. */
+/** Converts content blocks, each followed by a cache point where the client asks for one. */
 function converseBlocks(value: unknown, param: string, options: ContentOptions): JsonRecord[] {
   const content = contentValue(value);
   const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : list(content);
@@ -130,7 +130,7 @@ function resultBlock(block: JsonRecord, param: string, options: ContentOptions):
   };
 }
 
-/** A thought without a signature is of no use to its model. */
+/** A thought without a signature is useless to its model. */
 function thoughtBlock(block: JsonRecord): JsonRecord[] {
   if (block['type'] === 'redacted_thinking')
     return [{ reasoningContent: { redactedContent: block['data'] } }];

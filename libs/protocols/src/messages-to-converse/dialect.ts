@@ -5,7 +5,7 @@ import type { MessagesDialect } from '../through-messages/dialect.ts';
 import { toConverseRequest } from './request.ts';
 import { converseStep, finishConverse, startConverse, type ConverseState } from './stream-back.ts';
 
-/** Converse and ConverseStream by way of messages. */
+/** Serves Converse and ConverseStream through the messages protocol. */
 export const converseDialect: MessagesDialect<ConverseState> = {
   answers: converseAnswers,
   path: (model, isStream) => modelPath(model, isStream ? 'converse-stream' : 'converse'),

@@ -3,7 +3,7 @@ import type { JsonRecord } from '../../json/json-guard.ts';
 import { namedEvent } from '../../sse/sse-format.ts';
 import type { TypedRecord } from '../../sse/sse-format.ts';
 
-/** The event stream that says what a whole message says; an error body becomes an error event. */
+/** Converts a whole message to the event stream with the same content; an error body becomes an error event. */
 export function messageEvents(message: JsonRecord): string {
   if (Array.isArray(message['content']))
     return messageBlockEvents(message).map(namedEvent).join('');
@@ -56,7 +56,7 @@ function blockEvents(block: JsonRecord, index: number): TypedRecord[] {
   ];
 }
 
-/** Blocks that clients build from deltas start empty; all others come whole in their start event. */
+/** Blocks that clients build from deltas start empty; all others are complete in their start event. */
 function unfold(block: JsonRecord): { empty: JsonRecord; deltas: JsonRecord[] } {
   const type = text(block['type']);
   if (type === 'text' || type === 'refusal')

@@ -11,7 +11,7 @@ export function messageText(block: JsonRecord): string {
   return type === 'thinking' ? (text(block['thinking']) ?? '') : '';
 }
 
-/** Calls of the client's tools in a whole answer. */
+/** Returns the calls of the client's tools in a whole answer. */
 export function messageCalls(content: readonly JsonRecord[]): JsonRecord[] {
   return content.filter(({ type }) => type === 'tool_use');
 }

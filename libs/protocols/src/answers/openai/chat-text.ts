@@ -2,13 +2,13 @@ import { list, nonEmpty, record, records, text } from '../../json/json-guard.ts'
 import type { JsonRecord } from '../../json/json-guard.ts';
 import { knownOrOther } from '../../usage/other-text.ts';
 
-/** Text and thinking of a chat message or delta, whatever the vendor calls them. */
+/** Holds the text and thinking of a chat message or delta, whatever the vendor's names for them. */
 export interface ChatText {
   text: string;
   thinking: string;
 }
 
-/** `content` is a string, or parts (Mistral: `text` and `thinking` parts); thinking is also found in `reasoning_content` and `reasoning`. */
+/** Reads `content`, which is a string or parts (Mistral: `text` and `thinking` parts), and thinking in `reasoning_content` and `reasoning`. */
 export function chatText(message: JsonRecord): ChatText {
   const content = message['content'];
   const own: ChatText =
@@ -36,7 +36,7 @@ function thinkingText(value: unknown): string {
   );
 }
 
-/** Members that `knownText` reads. */
+/** `knownText` reads these members. */
 const KNOWN_MEMBERS: ReadonlySet<string> = new Set([
   'content',
   'function_call',
@@ -46,13 +46,13 @@ const KNOWN_MEMBERS: ReadonlySet<string> = new Set([
   'tool_calls',
 ]);
 
-/** Everything a message or delta generated: what a stream's hold must cover, and what is counted when the upstream reports no usage. */
+/** Returns all generated text of a message or delta, which a stream's hold must cover and which is counted when the upstream reports no usage. */
 export function generatedText(message: JsonRecord): string {
   const { thinking, shown, other } = generatedParts(message);
   return thinking + shown + other;
 }
 
-/** The same in its parts: `shown` is the answer and its calls, `other` is text under names that are not known. */
+/** Returns the generated text in parts: `shown` is the answer and its calls, `other` is text under unknown names. */
 export function generatedParts(message: JsonRecord): {
   thinking: string;
   shown: string;
@@ -62,7 +62,7 @@ export function generatedParts(message: JsonRecord): {
   const shown = shownText(message, answer);
   const known = thinking + shown;
   const all = knownOrOther(known, message, KNOWN_MEMBERS);
-  // Text under other names follows what is known, or is longer and stands in its place.
+  // Text under other names follows the known text, or is longer and replaces it.
   return all.startsWith(known)
     ? { thinking, shown, other: all.slice(known.length) }
     : { thinking: '', shown: '', other: all };
@@ -83,7 +83,7 @@ function callText(fn: JsonRecord, custom: JsonRecord): string {
   return (text(fn['name']) ?? text(custom['name']) ?? '') + written;
 }
 
-/** Calls of tools in a whole answer's choices. */
+/** Returns the tool calls in a whole answer's choices. */
 export function callsIn(choices: readonly JsonRecord[]): JsonRecord[] {
   return choices.flatMap((choice) => records(record(choice['message'])['tool_calls']));
 }

@@ -6,9 +6,9 @@ import { ordinaryServices } from '../ordinary-services.ts';
 import { countOrNone, sideCount, tokenCount, UNREADABLE, type TokenCount } from '../token-count.ts';
 
 /**
- * Usage of a chat-completions answer in normal form. Vendors differ on what their numbers contain, and change it; the arithmetic of the
- * numbers decides (docs/design/protocols.md#usage). A side is not reported where its count is missing, or a figure of it is negative, fractional or no number.
- * Null where neither is. `answer` has the usage.
+ * Reads the usage of a chat-completions answer in normal form. Vendors differ on what their numbers contain, and change it; the arithmetic of the
+ * numbers decides (docs/design/protocols.md#usage). A side is not reported where its count is missing, or one of its figures is negative, fractional
+ * or no number. Returns null when neither side is reported. `answer` contains the usage.
  */
 export function readChatUsage(value: unknown, answer: JsonRecord = {}): ReportedUsage | null {
   if (!isRecord(value)) return null;
@@ -16,14 +16,14 @@ export function readChatUsage(value: unknown, answer: JsonRecord = {}): Reported
   if (!figures) return null;
   const { prompt, completion, unreported, cached, written } = figures;
 
-  // Some report cached tokens beside the prompt instead of inside it (relays of Anthropic): subtracting them would go negative.
+  // Relays of Anthropic report cached tokens beside the prompt instead of inside it: subtracting them would give a negative count.
   const readInside = cached <= prompt ? cached : 0;
   const writtenInside = readInside + written <= prompt ? written : 0;
   const cacheBeside = cached - readInside + (written - writtenInside);
   const rest = restOf(figures, { cacheBeside, model: text(answer['model']) ?? '' });
   const input = prompt - readInside - writtenInside + rest.prompt;
   const output = completion + rest.output;
-  // The counts are parts of the text's: what a cache gave or took is not audio or image too.
+  // The counts are parts of the text's: cached tokens are not audio or image tokens, too.
   const audioInput = Math.min(figures.promptAudio, input);
   const imageInput = Math.min(figures.promptImages, input - audioInput);
   const audioOutput = Math.min(figures.completionAudio, output);
@@ -44,12 +44,12 @@ export function readChatUsage(value: unknown, answer: JsonRecord = {}): Reported
   };
 }
 
-/** All counts of a side that is not reported are 0. */
+/** All counts of an unreported side are 0. */
 interface Figures {
   prompt: number;
   completion: number;
   unreported: ReportedUsage['unreported'];
-  /** Beyond prompt and completion; 0 where one of them is not reported. */
+  /** The tokens beyond prompt and completion; 0 where one of them is not reported. */
   rest: number;
   cached: number;
   written: number;
@@ -82,7 +82,7 @@ function readFigures(usage: JsonRecord): Figures | null {
 const NO_PROMPT = { cached: 0, written: 0, promptAudio: 0, promptImages: 0 };
 const NO_COMPLETION = { reasoning: 0, completionAudio: 0, completionImages: 0 };
 
-/** DeepSeek, Moonshot and Hugging Face, Mistral and LiteLLM have names of their own. */
+/** DeepSeek, Moonshot, Hugging Face, Mistral and LiteLLM have their own names for these figures. */
 function promptFigures(
   usage: JsonRecord,
 ): Pick<Figures, 'cached' | 'written' | 'promptAudio' | 'promptImages'> & { count: TokenCount } {
@@ -125,7 +125,7 @@ function completionFigures(
   };
 }
 
-/** A side that is missing follows from the total and the other side, where the total has more than that. */
+/** Computes a missing side from the total and the other side, where the total is larger. */
 function countOf(own: TokenCount, other: TokenCount, total: TokenCount): number | null {
   if (typeof own === 'number') return own;
   if (own === UNREADABLE || typeof other !== 'number' || typeof total !== 'number') return null;
@@ -137,7 +137,10 @@ interface RestFacts extends Figures {
   model: string;
 }
 
-/** Providers whose total is known to have more than prompt and completion, and what that is. The first row that matches holds; any other rest is not charged. */
+/**
+ * Lists providers whose total contains more than prompt and completion, and what it contains. The first matching row applies; any other rest is not
+ * charged.
+ */
 const RESTS: readonly {
   provider: string;
   isOf: (facts: RestFacts) => boolean;
@@ -177,7 +180,7 @@ function restOf(
   };
 }
 
-/** Kinds of a prompt's tokens. */
+/** Lists the kinds of prompt tokens. */
 const KINDS = ['text_tokens', 'image_tokens', 'audio_tokens'];
 
 /**

@@ -2,7 +2,7 @@ import { isRecord, list, record, records } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
 import { dataEvent, DONE_EVENT } from '../../sse/sse-format.ts';
 
-/** The chunk stream that says what a whole chat completion says; an error body becomes an error event. */
+/** Converts a whole chat completion to the chunk stream with the same content; an error body becomes an error event. */
 export function completionEvents(completion: JsonRecord): string {
   const choices = records(completion['choices']);
   if (choices.length === 0)

@@ -5,14 +5,14 @@ import type { JsonRecord } from '../../json/json-guard.ts';
 import type { StreamTap } from '../../stream/stream-handler.ts';
 import { readChatUsage } from './chat-usage.ts';
 
-/** Reads along a stream of legacy completions: usage, generated text, whether it finished. Changes nothing. */
+/** Observes a stream of legacy completions: usage, generated text, and whether it finished. Changes nothing. */
 export class CompletionsTap implements StreamTap {
   usage: ReportedUsage | null = null;
   hasContent = false;
   hasFinish = false;
   private readonly sink: StreamSink;
   private readonly echoOf: (choice: number) => string;
-  /** The part of the repeated prompt that is still to come, for each choice. */
+  /** Maps each choice to the part of the echoed prompt that is still to come. */
   private readonly echoLeft = new Map<number, string>();
 
   constructor(sink: StreamSink, echoOf: (choice: number) => string) {
@@ -44,7 +44,7 @@ export class CompletionsTap implements StreamTap {
       : left.startsWith(words)
         ? words.length
         : 0;
-    // Anything else than the prompt ends its repetition.
+    // Text other than the prompt ends the echo.
     this.echoLeft.set(choice, repeated === 0 && words !== '' ? '' : left.slice(repeated));
     return words.slice(repeated);
   }

@@ -5,7 +5,7 @@ import type { TypedRecord } from '../../sse/sse-format.ts';
 const UNDER_WAY: ReadonlySet<unknown> = new Set(['queued', 'in_progress']);
 const ENDS: ReadonlySet<unknown> = new Set(['completed', 'incomplete', 'failed']);
 
-/** The event stream that says what a whole response says; an error body becomes an error event. One that is made in the background has only begun. */
+/** Converts a whole response to the event stream with the same content; an error body becomes an error event. A background response has only begun. */
 export function responseEvents(response: JsonRecord): TypedRecord[] {
   if (!Array.isArray(response['output'])) return [{ ...response, type: 'error' }];
   const begun = { ...response, status: 'in_progress', output: [], usage: null };

@@ -3,7 +3,7 @@ import type { JsonRecord } from '../../json/json-guard.ts';
 
 const TOOL_CALLS: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call']);
 
-/** A call of one of the client's tools. */
+/** Returns whether the item is a call of one of the client's tools. */
 export function isToolCall({ type }: JsonRecord): boolean {
   return TOOL_CALLS.has(type);
 }
@@ -17,18 +17,18 @@ export function itemText(item: JsonRecord): string {
   return (isToolCall(item) ? (text(item['name']) ?? '') : '') + said + called;
 }
 
-/** Pieces of generated text come in events whose type ends so; sound comes as base64 and is no text. */
+/** Returns the generated text of an event whose type ends with these words; audio comes as base64 and is not text. */
 export function deltaText({ type, delta }: JsonRecord): string {
   const kind = text(type) ?? '';
   return kind.endsWith('.delta') && kind !== 'response.audio.delta' ? (text(delta) ?? '') : '';
 }
 
-/** A piece of reasoning or of its summary. */
+/** Returns whether the event carries a piece of reasoning or of its summary. */
 export function isReasoning({ type }: JsonRecord): boolean {
   return (text(type) ?? '').startsWith('response.reasoning');
 }
 
-/** The response that an event carries; empty for one that carries none. */
+/** Returns the response in an event; an empty object when it has none. */
 export function responseOf(event: JsonRecord): JsonRecord {
   return record(event['response']);
 }

@@ -6,15 +6,15 @@ import type { StreamTap } from '../../stream/stream-handler.ts';
 import { readResponsesUsage } from './responses-usage.ts';
 import { deltaText, isReasoning, isToolCall, responseOf } from './response-text.ts';
 
-/** Items that say nothing yet when they begin. Any other is a tool of the provider at work, which is billed. */
+/** These items have no content when they begin. Any other item is a running tool of the provider, which is billed. */
 const SILENT_ITEMS: ReadonlySet<unknown> = new Set(['message', 'reasoning']);
 
-/** Reads along a stream of /v1/responses: usage, generated text, whether it finished. Changes nothing. */
+/** Observes a stream of /v1/responses: usage, generated text, and whether it finished. Changes nothing. */
 export class ResponsesTap implements StreamTap {
   usage: ReportedUsage | null = null;
   hasContent = false;
   hasFinish = false;
-  /** The id of a response that is made in the background; null for any other. */
+  /** The id of a background response; null for any other. */
   backgroundId: string | null = null;
   private hasLastUsage = false;
   private readonly sink: StreamSink;
@@ -35,7 +35,7 @@ export class ResponsesTap implements StreamTap {
     else this.generated(deltaText(event), !isReasoning(event));
   }
 
-  /** The last event alone has figures. */
+  /** Only the last event has figures. */
   isUsageFinal(): boolean {
     return this.hasLastUsage;
   }

@@ -3,7 +3,7 @@ import { isRecord } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
 import { readChatUsage } from './chat-usage.ts';
 
-/** Usage of a response in normal form: the figures of chat under other names. `response` has the usage. */
+/** Reads the usage of a response in normal form: chat's figures under other names. `response` contains the usage. */
 export function readResponsesUsage(response: JsonRecord): ReportedUsage | null {
   const value = response['usage'];
   if (!isRecord(value)) return null;

@@ -1,8 +1,8 @@
 import type { Dialect } from './dialect.ts';
 
 /**
- * `temperature`, `top_k` and `top_p` belong to the version of 2023. Left out: `fallbacks` and
- * `billing_policy`, which decide on the model and on who is billed.
+ * `temperature`, `top_k` and `top_p` belong to the version of 2023. `fallbacks` and `billing_policy` are omitted, because they decide on the model
+ * and on who is billed.
  */
 export const ANTHROPIC: Dialect = {
   source:

@@ -1,6 +1,6 @@
 import type { Dialect } from './dialect.ts';
 
-/** Left out: `search_options`, `vl_high_resolution_images`. */
+/** `search_options` and `vl_high_resolution_images` are omitted. */
 export const DASHSCOPE: Dialect = {
   source: 'https://www.alibabacloud.com/help/en/model-studio/qwen-api-reference',
   read: '2026-11-23',

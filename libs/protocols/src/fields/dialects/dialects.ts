@@ -14,7 +14,10 @@ import { TGI } from './tgi.ts';
 import { VLLM } from './vllm.ts';
 import { XAI } from './xai.ts';
 
-/** A further server takes its file and its line here. What one of them documents as safe is taken for safe with all: an upstream does not say which it is. */
+/**
+ * A further server adds its file and its line here. A field that one of them documents as safe counts as safe for all, because an upstream does not
+ * say which server it is.
+ */
 export const DIALECTS: readonly Dialect[] = [
   OPENAI,
   ANTHROPIC,

@@ -1,6 +1,6 @@
 import type { Dialect } from './dialect.ts';
 
-/** Left out: `extra_body.google.cached_content`, which names what is stored in the account that all customers share. */
+/** `extra_body.google.cached_content` is omitted, because it names content of the account that all customers share. */
 export const GOOGLE: Dialect = {
   source: 'https://ai.google.dev/gemini-api/docs/openai',
   read: '2026-11-23',

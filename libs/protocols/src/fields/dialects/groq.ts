@@ -12,7 +12,10 @@ const SAMPLING = [
   'typical_p',
 ];
 
-/** Covers Together, Fireworks, Cerebras and NIM too. Left out: `compound_custom`, `citation_options`, `safety_model`, `speculation`, `prompt_cache_isolation_key`, `nvext`. */
+/**
+ * Covers Together, Fireworks, Cerebras and NIM, too. `compound_custom`, `citation_options`, `safety_model`, `speculation`,
+ * `prompt_cache_isolation_key` and `nvext` are omitted.
+ */
 export const GROQ: Dialect = {
   source:
     'https://console.groq.com/docs/api-reference, https://docs.together.ai/reference, https://docs.fireworks.ai/api-reference, https://inference-docs.cerebras.ai/api-reference and https://docs.nvidia.com/nim',

@@ -25,7 +25,7 @@ const SAMPLING = [
   'xtc_threshold',
 ];
 
-/** Left out: `id_slot`, `lora`, `n_probs`, `cache_prompt`, `n_cache_reuse`, `n_keep`, `t_max_predict_ms`, `timings_per_token` and their like. */
+/** `id_slot`, `lora`, `n_probs`, `cache_prompt`, `n_cache_reuse`, `n_keep`, `t_max_predict_ms`, `timings_per_token` and similar fields are omitted. */
 export const LLAMA_CPP: Dialect = {
   source: 'https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md',
   read: '2026-11-23',

@@ -1,6 +1,6 @@
 import type { Dialect } from './dialect.ts';
 
-/** Left out: `guardrails`, `document_image_limit`, `document_page_limit`. */
+/** `guardrails`, `document_image_limit` and `document_page_limit` are omitted. */
 export const MISTRAL: Dialect = {
   source: 'https://docs.mistral.ai/api',
   read: '2026-11-23',

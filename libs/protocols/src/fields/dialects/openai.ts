@@ -2,7 +2,7 @@ import type { Dialect } from './dialect.ts';
 
 const STREAM_OPTIONS = ['stream_options.include_obfuscation', 'stream_options.include_usage'];
 
-/** `client_metadata` is what Codex adds. Images, sound and moderation have endpoints of their own, which the gateway does not serve. */
+/** Codex adds `client_metadata`. Images, audio and moderation have their own endpoints, which the gateway does not serve. */
 export const OPENAI: Dialect = {
   source: 'https://platform.openai.com/docs/api-reference and the types of openai 7.57.0',
   read: '2026-11-23',

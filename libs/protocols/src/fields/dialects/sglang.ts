@@ -15,7 +15,7 @@ const SAMPLING = [
   'top_k',
 ];
 
-/** Left out: `lora_path`, `session_params`, `rid`, `bootstrap_host`, `priority`, `custom_logit_processor`, `return_hidden_states` and their like. */
+/** `lora_path`, `session_params`, `rid`, `bootstrap_host`, `priority`, `custom_logit_processor`, `return_hidden_states` and similar fields are omitted. */
 export const SGLANG: Dialect = {
   source: 'https://docs.sglang.ai/basic_usage/openai_api_completions.html',
   read: '2026-11-23',

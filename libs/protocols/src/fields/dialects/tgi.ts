@@ -10,7 +10,7 @@ const SAMPLING = [
   'watermark',
 ];
 
-/** Covers Text Embeddings Inference too. Left out: `adapter_id`, `parameters`, `best_of` of its own interface. */
+/** Covers Text Embeddings Inference, too. `adapter_id`, `parameters` and `best_of` of its own interface are omitted. */
 export const TGI: Dialect = {
   source: 'https://huggingface.co/docs/text-generation-inference/reference/api_reference',
   read: '2026-11-23',

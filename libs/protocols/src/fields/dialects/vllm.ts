@@ -1,8 +1,8 @@
 import type { Dialect } from './dialect.ts';
 
-/** Decide how the prompt is read. */
+/** These decide how the prompt is read. */
 const TEXT = ['add_special_tokens', 'truncate_prompt_tokens', 'truncation_side'];
-/** Variables of the template. A template of the caller's own is a program, and is left out. */
+/** These are variables of the template. A caller's own template is a program, and is omitted. */
 const TEMPLATE = ['add_generation_prompt', 'chat_template_kwargs'];
 const SAMPLING = [
   'allowed_token_ids',
@@ -29,7 +29,10 @@ const SAMPLING = [
   ...TEXT,
 ];
 
-/** Left out: `priority`, `request_id`, `cache_salt`, `kv_transfer_params`, `vllm_xargs`, `logits_processors`, `mm_processor_kwargs`, `chat_template` and their like. */
+/**
+ * `priority`, `request_id`, `cache_salt`, `kv_transfer_params`, `vllm_xargs`, `logits_processors`, `mm_processor_kwargs`, `chat_template` and similar
+ * fields are omitted.
+ */
 export const VLLM: Dialect = {
   source: 'https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html',
   read: '2026-11-23',

@@ -1,6 +1,6 @@
 import type { Dialect } from './dialect.ts';
 
-/** Left out: `deferred`, whose answer would be fetched past the gateway. */
+/** `deferred` is omitted, because its answer would be fetched without the gateway. */
 export const XAI: Dialect = {
   source: 'https://docs.x.ai/docs/api-reference',
   read: '2026-11-23',
