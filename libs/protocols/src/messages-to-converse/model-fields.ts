@@ -8,7 +8,7 @@ export function isOpaque(model: string): boolean {
 /** https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html */
 const EFFORT_MAX = { low: 2_048, medium: 8_192 };
 
-/** Fields that Converse leaves to the family of the model: sampling of the first k tokens, and thinking. A family that is not known has none, and does not get them. */
+/** Returns fields that Converse leaves to the model's family: top-k sampling and thinking. An unknown family gets none of them. */
 export function furtherFields(body: JsonRecord, model: string): JsonRecord {
   const fields = fieldsOf(body, model);
   return Object.keys(fields).length === 0 ? {} : { additionalModelRequestFields: fields };
@@ -27,7 +27,7 @@ function fieldsOf(body: JsonRecord, model: string): JsonRecord {
   };
 }
 
-/** The effort that is asked for, or that a budget stands for; null where no thinking is asked for. */
+/** Returns the effort that is requested, or that a budget corresponds to; null where no thinking is requested. */
 function effortOf(body: JsonRecord): string | null {
   const { type, budget_tokens: budget } = record(body['thinking']);
   if (type === 'disabled') return null;

@@ -5,7 +5,10 @@ import type { Limits } from '../through-messages/dialect.ts';
 import { cachePoint, converseMessages } from './contents.ts';
 import { furtherFields, isOpaque } from './model-fields.ts';
 
-/** A messages request body as one of Converse: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html. Throws `InvalidRequest` naming what cannot be said. */
+/**
+ * Converts a messages request body to Converse's: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html. Throws
+ * `InvalidRequest` naming a field without a counterpart.
+ */
 export function toConverseRequest(body: JsonRecord, limits: Limits): JsonRecord {
   if (body['max_tokens'] === 0) throw unsupported('a cache warm-up (max_tokens 0)', 'max_tokens');
   if (list(body['mcp_servers']).length > 0) throw unsupported('mcp_servers', 'mcp_servers');
@@ -51,7 +54,7 @@ function toolConfig(body: JsonRecord, messages: readonly JsonRecord[]): JsonReco
   if (offered.length === 0) return {};
   const choice = record(body['tool_choice']);
   if (choice['type'] === 'none') {
-    // Converse has no such choice. A conversation with calls in it must name its tools.
+    // Converse has no such choice, and a conversation with calls must name its tools.
     if (hasCalls(messages)) throw unsupported('the choice "none" after a call', 'tool_choice.type');
     return {};
   }

@@ -20,7 +20,7 @@ export function startConverse(id: string, model: string): ConverseState {
   return { id, model, isStarted: false, blockCount: 0, open: null, stopReason: null };
 }
 
-/** One event of ConverseStream as the equivalent events of messages. */
+/** Converts one event of ConverseStream to the equivalent events of messages. */
 export function converseStep(
   state: ConverseState,
   event: JsonRecord,

@@ -31,7 +31,7 @@ import type { ResponseState } from './stream-back.ts';
 import { registerTools } from './tool-registry.ts';
 import type { RegisteredTool } from './tool-registry.ts';
 
-/** A /v1/responses client before a chat upstream. Answers pass through messages' block events, which are as sequential as output items. */
+/** Serves a /v1/responses client from a chat upstream. Answers pass through the block events of messages, which are as sequential as output items. */
 export function responsesToChatExchange({
   ask,
   upstreamModel,
@@ -92,7 +92,7 @@ function chatRequestOf(
   };
 }
 
-/** A /v1/responses client before an Anthropic upstream. */
+/** Serves a /v1/responses client from an Anthropic upstream. */
 export function responsesToMessagesExchange({
   ask,
   upstreamModel,
@@ -150,7 +150,7 @@ interface ComposedState {
   readonly response: ResponseState;
 }
 
-/** chat chunk -> messages events -> responses events. */
+/** Chains two translations: chat chunks to messages events, and those to responses events. */
 function composed(
   message: MessageState,
   response: ResponseState,
@@ -199,7 +199,7 @@ function wholeOfCompletion(
   return jsonBytes(wholeResponse(message, start, usage));
 }
 
-/** The items a stream of the same message would have added up to: one code path for both. */
+/** Returns the items that a stream of the same message would have produced, by the same code. */
 export function wholeResponse(
   message: JsonRecord,
   start: ResponseState,

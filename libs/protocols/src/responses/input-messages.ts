@@ -10,11 +10,11 @@ import { flatName } from './tool-registry.ts';
 
 interface Turn {
   messages: JsonRecord[];
-  /** Thoughts waiting for the assistant message they belong to. */
+  /** The thoughts that wait for their assistant message. */
   thoughts: { text: string; blocks: JsonRecord[] };
 }
 
-/** /v1/responses input as chat messages. Assistant text and calls that stand together become one message, as chat wants them. */
+/** Converts /v1/responses input to chat messages. Neighbouring assistant text and calls become one message, as chat requires. */
 export function inputMessages(instructions: unknown, input: unknown): JsonRecord[] {
   const start = nonEmpty(instructions);
   const turn: Turn = {
@@ -27,8 +27,8 @@ export function inputMessages(instructions: unknown, input: unknown): JsonRecord
 }
 
 /**
- * Items without the references that can be done without. Nothing is stored, so a reference to reasoning, or to what was said on the way to a
- * tool call, is left out (the AI SDK sends such in every tool loop unless `store` is false); one to an answer is refused.
+ * Returns the items without dispensable references. Nothing is stored here, so a reference to reasoning, or to text on the way to a tool call, is
+ * omitted (the AI SDK sends such in every tool loop unless `store` is false); a reference to an answer is refused.
  */
 function spelledOut(items: readonly unknown[]): { item: JsonRecord; param: string }[] {
   return items.flatMap((value, index) => {
@@ -119,7 +119,7 @@ function addCall(
   });
 }
 
-/** Returns the reasoning of a past turn: the readable summary, and, where this gateway sealed it, an Anthropic model's own signed thinking. */
+/** Adds the reasoning of a past turn: the readable summary and, where this gateway sealed it, an Anthropic model's own signed thinking. */
 function addThoughts({ thoughts }: Turn, item: JsonRecord): void {
   const said = [...records(item['content']), ...records(item['summary'])]
     .map((part) => text(part['text']) ?? '')

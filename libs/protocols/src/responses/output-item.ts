@@ -4,19 +4,19 @@ import { sealThinking } from '../translation/sealed-thinking.ts';
 import { chatToolId } from '../translation/tool-ids.ts';
 import type { RegisteredTool } from './tool-registry.ts';
 
-/** A content block on its way to be an output item. */
+/** Holds a content block that becomes an output item. */
 export interface ItemDraft {
   readonly id: string;
   readonly kind: 'message' | 'refusal' | 'reasoning' | 'function_call' | 'custom_tool_call';
-  /** Text, summary or arguments so far. */
+  /** The text, summary or arguments so far. */
   readonly text: string;
   readonly signature: string;
-  /** The block as it began: id and name of a tool, data of redacted thinking. */
+  /** The block as it began: a tool's id and name, or the data of redacted thinking. */
   readonly block: JsonRecord;
   readonly tool: RegisteredTool | null;
 }
 
-/** The draft for a block; null for blocks /v1/responses has no item for here: server tools and their results. */
+/** Returns the draft for a block; null for blocks without an item in /v1/responses: server tools and their results. */
 export function draftItem(
   block: JsonRecord,
   { id, tools }: { id: string; tools: readonly RegisteredTool[] },
@@ -42,7 +42,7 @@ export function draftItem(
     : { ...draft, id: `fc_${id}`, kind: 'function_call', tool };
 }
 
-/** The draft of a block that has ended: a call whose input never came in deltas has it in its start (programmatic tool calling), or takes none. */
+/** Returns the draft of a block that has ended. A call whose input never came in deltas has it in its start (programmatic tool calling), or takes none. */
 export function closedDraft(draft: ItemDraft): ItemDraft {
   const isCall = draft.kind === 'function_call' || draft.kind === 'custom_tool_call';
   if (!isCall || draft.text !== '') return draft;
@@ -52,7 +52,7 @@ export function closedDraft(draft: ItemDraft): ItemDraft {
   return { ...draft, text: isEmpty ? '{}' : JSON.stringify(input) };
 }
 
-/** The item as it stands: `in_progress` when its block opens, `completed` when it is whole. */
+/** Returns the item in its current state: `in_progress` when its block opens, `completed` when it is complete. */
 export function outputItem(draft: ItemDraft, status: 'in_progress' | 'completed'): JsonRecord {
   const isWhole = status === 'completed';
   const { id, kind } = draft;
@@ -102,12 +102,12 @@ export function summaryPart(said: string): JsonRecord {
   return { type: 'summary_text', text: said };
 }
 
-/** A custom tool's free text was the `input` argument of the function that stood for it. */
+/** A custom tool's free text is the `input` argument of the function that represents it. */
 export function customInput({ text: args }: ItemDraft): string {
   return text(record(parseJson(args))['input']) ?? args;
 }
 
-/** The name of the tool that is called; empty where the upstream names none, as clients read the member by its schema. */
+/** Returns the name of the called tool; empty where the upstream names none, because clients read the member by its schema. */
 export function calledName({ block, tool }: ItemDraft): string {
   return tool?.name ?? text(block['name']) ?? '';
 }

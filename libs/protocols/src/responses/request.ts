@@ -5,17 +5,17 @@ import { inputMessages } from './input-messages.ts';
 import { chatToolOf, flatName, registerTools } from './tool-registry.ts';
 import type { RegisteredTool } from './tool-registry.ts';
 
-/** State that would have to live at the gateway between calls. */
+/** These fields refer to state that the gateway would have to keep between calls. */
 const STATEFUL_FIELDS = ['previous_response_id', 'conversation', 'prompt'] as const;
 
-/** `toChatBody` with the tools that the body itself names. */
+/** Calls `toChatBody` with the tools that the body itself names. */
 export function chatBodyOf(body: JsonRecord): JsonRecord {
   return toChatBody(body, registerTools(body['tools']));
 }
 
 /**
- * A /v1/responses request body in chat's words, as a chat client would send it: what an exchange for chat makes of it is then sent.
- * Throws `InvalidRequest` naming what cannot be said.
+ * Converts a /v1/responses request body to a chat request body, which an exchange for chat then sends. Throws `InvalidRequest` naming a field without
+ * a counterpart.
  */
 export function toChatBody(body: JsonRecord, tools: readonly RegisteredTool[]): JsonRecord {
   for (const field of STATEFUL_FIELDS)
@@ -77,7 +77,7 @@ function responseFormat(format: JsonRecord): JsonRecord {
   return { response_format: { type: 'json_schema', json_schema } };
 }
 
-/** Chat's tool messages hold text only: images of results follow in a user message behind all of them. */
+/** Chat's tool messages contain only text, so images of results follow in a user message after all of them. */
 export function withTextOnlyResults(messages: readonly JsonRecord[]): JsonRecord[] {
   const done: JsonRecord[] = [];
   let shown: JsonRecord[] = [];
@@ -95,7 +95,7 @@ export function withTextOnlyResults(messages: readonly JsonRecord[]): JsonRecord
   return done;
 }
 
-/** One system message at the beginning is what every chat upstream takes; instructions that come later speak as the user's. */
+/** Every chat upstream accepts one system message at the beginning; later instructions become the user's. */
 export function withOneSystemMessage(messages: readonly JsonRecord[]): JsonRecord[] {
   const isInstruction = ({ role }: JsonRecord): boolean =>
     role === 'system' || role === 'developer';
@@ -113,7 +113,7 @@ function partsText(parts: readonly JsonRecord[]): string {
   return parts.flatMap((part) => text(part['text']) ?? []).join('\n');
 }
 
-/** Private fields of `toChatBody`'s messages that a chat upstream must not see. */
+/** Removes the private fields of `toChatBody`'s messages, which a chat upstream must not see. */
 export function withoutThoughts(
   messages: readonly JsonRecord[],
   { keepsReasoning }: { keepsReasoning: boolean },

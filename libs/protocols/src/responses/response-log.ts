@@ -5,9 +5,9 @@ import type { JsonRecord } from '../json/json-guard.ts';
 import { ResponsesTap } from '../answers/openai/responses-tap.ts';
 import { SseFramer } from '../sse/sse-framer.ts';
 
-/** Reads the events that a provider keeps of a stored response, for what they show of it. */
+/** Reads the events that a provider keeps of a stored response, for the content that they show. */
 export class ResponseLog {
-  /** An item of the model's reasoning has begun: not all of what it generates is shown. */
+  /** True when a reasoning item has begun, so that not all generated text is shown. */
   hasReasoning = false;
   private readonly tap: ResponsesTap;
   private readonly framer = new SseFramer();
@@ -16,7 +16,7 @@ export class ResponseLog {
     this.tap = new ResponsesTap(sink);
   }
 
-  /** The usage of the last event, where that has come. */
+  /** Returns the usage of the last event, when that has come. */
   get usage(): ReportedUsage | null {
     return this.tap.usage;
   }

@@ -4,10 +4,10 @@ import type { JsonRecord } from '../json/json-guard.ts';
 import type { Identity } from '../stream/made-identity.ts';
 import { toResponsesUsage } from '../usage/responses-usage.ts';
 
-/** The members in which a response repeats its request. Nothing is stored, whatever the client asked (docs/translation.md). */
+/** Holds the members in which a response repeats its request. Nothing is stored, whatever the client asked for (docs/translation.md). */
 export interface ResponseFrame {
   identity: Identity;
-  /** The name the client asked for. */
+  /** The model name that the client asked for. */
   model: string;
   /** The client's request body. */
   asked: JsonRecord;

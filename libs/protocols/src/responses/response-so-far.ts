@@ -8,18 +8,18 @@ import type { ResponseFrame } from './response-object.ts';
 
 interface OpenMessage {
   item: JsonRecord;
-  /** Parts that are whole. */
+  /** The complete parts. */
   parts: JsonRecord[];
-  /** The text of the part that is still open. */
+  /** The text of the open part. */
   words: string;
 }
 
-/** Keeps what a stream of /v1/responses has said, for an end that its upstream does not say: after a failure, or at a limit of the gateway. */
+/** Keeps the content of a /v1/responses stream, for an end that its upstream does not send: after a failure, or at a limit of the gateway. */
 export class ResponseSoFar {
   private readonly frame: ResponseFrame;
   private response: JsonRecord | null = null;
   private sequence = 0;
-  /** The items, by their place in the output. */
+  /** Maps positions in the output to items. */
   private readonly done = new Map<number, JsonRecord>();
   private readonly open = new Map<number, OpenMessage>();
 
@@ -60,7 +60,7 @@ export class ResponseSoFar {
     return this.numbered({ type: 'response.failed', response });
   }
 
-  /** The end of an answer that met its limit: text that is not whole yet is closed; a call that is not whole is left out, so that no client runs it. */
+  /** Returns the end of an answer that met its limit: incomplete text is closed, and an incomplete call is omitted, so that no client runs it. */
   cut(usage: TokenUsage): TypedRecord[] {
     const closing = [...this.open].flatMap(([at, message]) => this.closed(at, message));
     const response = {

@@ -5,18 +5,18 @@ import { isToolCall, itemText } from '../answers/openai/response-text.ts';
 import { readResponsesUsage } from '../answers/openai/responses-usage.ts';
 import { argumentCount } from '../usage/argument-count.ts';
 
-/** A response as its upstream has it now. */
+/** Holds a response in its current state at the upstream. */
 export interface StoredResponse extends WholeAnswer {
   /** The provider's status: completed, incomplete, failed, cancelled, queued, in_progress. */
   readonly status: string;
-  /** Nothing more is generated. */
+  /** True when nothing more is generated. */
   readonly isOver: boolean;
 }
 
-/** A compaction has none. Any other, also one that is not known yet, is of a response that continues. */
+/** A compaction has no status. Any other status, known or not, belongs to a response that continues. */
 const ENDED: ReadonlySet<unknown> = new Set(['completed', 'incomplete', 'failed', 'cancelled']);
 
-/** Null for what is no response. */
+/** Returns null for an answer that is not a response. */
 export function storedResponse(answer: JsonRecord): StoredResponse | null {
   if (!Array.isArray(answer['output'])) return null;
   const items = records(answer['output']);

@@ -19,7 +19,7 @@ export interface ResponseState {
   readonly frame: ResponseFrame;
   readonly tools: readonly RegisteredTool[];
   readonly isStarted: boolean;
-  /** Numbers every event, from 0. */
+  /** The number of the next event, from 0. */
   readonly sequence: number;
   readonly output: readonly JsonRecord[];
   readonly draft: ItemDraft | null;
@@ -35,7 +35,7 @@ export function startResponse(
   return { frame, tools, isStarted: false, sequence: 0, output: [], draft: null, stopReason: null };
 }
 
-/** One Anthropic event as the /v1/responses events that say the same (https://platform.openai.com/docs/api-reference/responses-streaming). */
+/** Converts one Anthropic event to /v1/responses events with the same content (https://platform.openai.com/docs/api-reference/responses-streaming). */
 export function responseStep(state: ResponseState, event: JsonRecord): Step {
   switch (event['type']) {
     case 'message_start':
@@ -53,7 +53,7 @@ export function responseStep(state: ResponseState, event: JsonRecord): Step {
   }
 }
 
-/** The closing events: an item still open, then `response.completed` or `response.incomplete`. */
+/** Returns the closing events: an item that is still open, then `response.completed` or `response.incomplete`. */
 export function finishResponse(
   state: ResponseState,
   { usage, isCutShort }: { usage: TokenUsage; isCutShort: boolean },
@@ -85,7 +85,7 @@ export function failResponse(state: ResponseState, body: JsonRecord): JsonRecord
   return { type: 'response.failed', sequence_number: state.sequence, response };
 }
 
-/** Gives events their numbers. */
+/** Numbers the events. */
 function numbered(state: ResponseState, events: readonly JsonRecord[]): Step {
   return [
     { ...state, sequence: state.sequence + events.length },
@@ -167,7 +167,7 @@ function grow(state: ResponseState, draft: ItemDraft, delta: JsonRecord): Step {
       return numbered(next, [
         { type: 'response.function_call_arguments.delta', ...at, delta: said },
       ]);
-    // Its text is inside JSON that is not complete yet: sent at the end.
+    // The text is inside JSON that is still incomplete, so it is sent at the end.
     case 'custom_tool_call':
       return [next, []];
   }
@@ -237,7 +237,7 @@ function doneEvents(draft: ItemDraft, at: { item_id: string; output_index: numbe
   }
 }
 
-/** A refusal that Anthropic explains becomes a message of its own. */
+/** A refusal with an explanation of Anthropic becomes a message of its own. */
 function stop(state: ResponseState, delta: JsonRecord): Step {
   const stopReason = text(delta['stop_reason']) ?? state.stopReason;
   const next = { ...state, stopReason };

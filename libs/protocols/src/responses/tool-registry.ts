@@ -3,11 +3,11 @@ import { list, nonEmpty, record, text, wordOf } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { unsupported } from '../errors/unsupported.ts';
 
-/** Chat and messages take function names of this length. */
+/** Chat and messages accept function names up to this length. */
 const NAME_LENGTH_MAX = 64;
 const SEPARATOR = '__';
 
-/** A tool of a /v1/responses request under the one flat name an upstream knows it by. */
+/** Describes a tool of a /v1/responses request with the one flat name by which an upstream knows it. */
 export interface RegisteredTool {
   flatName: string;
   kind: 'function' | 'custom';
@@ -16,7 +16,7 @@ export interface RegisteredTool {
   definition: JsonRecord;
 }
 
-/** All tools of a request; Codex groups them in namespaces, which neither chat nor messages know. Throws `InvalidRequest` for hosted tools. */
+/** Returns all tools of a request. Codex groups them in namespaces, which neither chat nor messages have. Throws `InvalidRequest` for hosted tools. */
 export function registerTools(tools: unknown): RegisteredTool[] {
   return list(tools).flatMap((item, index) => {
     const tool = record(item);
@@ -37,7 +37,7 @@ function registered(tool: JsonRecord, namespace: string | null, param: string): 
   return { flatName: flatName(name, namespace), kind: type, name, namespace, definition: tool };
 }
 
-/** Also for calls in the history, whose tools may no longer be offered. Long names end in a hash, so that two of them stay two. */
+/** Returns the flat name, also for calls in the history whose tools may no longer be offered. A long name ends in a hash, so that two of them stay distinct. */
 export function flatName(name: string, namespace: string | null): string {
   if (namespace === null || namespace === '') return name;
   const joined = namespace.endsWith(SEPARATOR) ? namespace + name : namespace + SEPARATOR + name;
@@ -46,7 +46,7 @@ export function flatName(name: string, namespace: string | null): string {
   return `${joined.slice(0, NAME_LENGTH_MAX - hash.length - 1)}_${hash}`;
 }
 
-/** Returns the tool as a chat tool. A custom tool takes free text: a function with the one argument `input`. */
+/** Returns the tool as a chat tool. A custom tool takes free text, so it becomes a function with the one argument `input`. */
 export function chatToolOf({ flatName: name, kind, definition }: RegisteredTool): JsonRecord {
   const description = nonEmpty(definition['description']);
   const parameters =

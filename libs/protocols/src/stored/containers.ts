@@ -1,17 +1,20 @@
 import { isRecord, nonEmpty } from '../json/json-guard.ts';
 
-/** Finds the places at which a value of /v1/responses names a container in which the provider runs code. */
+/** Names a place in a value of /v1/responses that names a container in which the provider runs code. */
 export interface NamedContainer {
   path: readonly string[];
   id: string;
 }
 
-/** The caller's own words, and figures. */
+/** These contain the caller's own text, and figures. */
 const PASSED_OVER: ReadonlySet<string> = new Set(['parameters', 'schema', 'format', 'logprobs']);
-/** An annotation of a part of an item of a response of an event has seven. */
+/** An annotation in a part of an item of a response of an event is seven levels deep. */
 const DEPTH_MAX = 9;
 
-/** At any depth: `container_id` of calls, their environments and citations, and `container` of tools where it is an id, and not a description of a new one. */
+/**
+ * Finds at any depth `container_id` of calls, their environments and citations, and `container` of tools where it is an id and not the description of
+ * a new one.
+ */
 export function containersIn(value: unknown, path: readonly string[] = []): NamedContainer[] {
   if (path.length > DEPTH_MAX) return [];
   if (Array.isArray(value))

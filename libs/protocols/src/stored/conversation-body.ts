@@ -9,11 +9,11 @@ import { applyPatches } from '../json/json-splice.ts';
 import { unsupportedHere } from '../errors/unsupported.ts';
 import { openedItems, type StoredReference } from './references.ts';
 
-/** The upstream that has it. */
+/** Describes the upstream that stores the conversation. */
 export interface KeptBy {
   ids: StoredIds;
   passesFiles: boolean;
-  /** It takes known fields only. */
+  /** True when it takes only known fields. */
   isKnownOnly: boolean;
 }
 
@@ -24,8 +24,8 @@ export interface ConversationBody {
 }
 
 /**
- * Returns the items for a new or existing conversation, as its upstream takes them: with native ids. `strange`: the first reference to what is not stored for its
- * caller there. Throws `InvalidRequest`, also for files by id where `passesFiles` is false.
+ * Returns the items for a new or existing conversation in the upstream's form, with native ids. `strange` is the first reference to an object that is
+ * not stored for its caller there. Throws `InvalidRequest`, also for files by id where `passesFiles` is false.
  */
 export function conversationBody(
   raw: Uint8Array,
@@ -43,7 +43,7 @@ export function conversationBody(
   return { bytes: applyPatches(raw, editPaths(raw, layout, all)), strange, dropped };
 }
 
-/** A request that continues from the conversation would use it without its price. */
+/** A request that continues the conversation would use the tool without its price. */
 function toolRefused(param: string): InvalidRequest {
   return unsupportedHere(param, param, "name a tool of the provider in the request's own tools");
 }

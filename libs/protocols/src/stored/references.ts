@@ -8,18 +8,18 @@ import type { JsonRecord } from '../json/json-guard.ts';
 import { containersIn } from './containers.ts';
 import { isItemReference } from '../ask/item-reference.ts';
 
-/** An object that a provider has stored, as a request names it. */
+/** Names an object that a provider has stored, as a request refers to it. */
 export interface StoredReference {
   path: readonly string[];
   id: string;
-  /** An item of the input: what other upstreams have made of an answer may be named so too. */
+  /** True for an item of the input, which other upstreams' answers may name, too. */
   isItem: boolean;
 }
 
-/** The member of a body that holds its items: of a request, of a conversation. */
+/** Names the member of a body that contains its items: of a request, or of a conversation. */
 type ItemsOf = 'input' | 'items';
 
-/** The objects that the upstream of a request must have stored itself, or keep for its account. */
+/** Returns the objects that the request's upstream must have stored itself, or keep for its account. */
 export function storedReferences({
   protocol,
   body,
@@ -43,7 +43,7 @@ export function storedReferences({
 
 const PREVIOUS_MESSAGE = ['thread', 'previous_message_id'];
 
-/** Is true where the request refers to what is stored, or has items that may be. */
+/** Returns true when the request refers to stored objects, or has items that may. */
 export function namesStored(ask: Pick<Ask, 'protocol' | 'body'>): boolean {
   const isSealed = (item: unknown): boolean => isSealedId(text(record(item)['id']) ?? '');
   return storedReferences(ask).length > 0 || list(ask.body['input']).some(isSealed);
@@ -69,7 +69,7 @@ function ofItems(body: JsonRecord, name: ItemsOf): StoredReference[] {
   ];
 }
 
-/** Given by its id alone, or in an object. */
+/** The reference is an id alone, or an object with the id. */
 function idOrHolder(body: JsonRecord, name: string): StoredReference[] {
   const holder = body[name];
   return isRecord(holder) ? reference(holder['id'], [name, 'id']) : reference(holder, [name]);
@@ -86,12 +86,12 @@ function itemReference(item: JsonRecord, path: readonly string[]): StoredReferen
   return member === undefined || id === null ? [] : [{ path: [...path, member], id, isItem: true }];
 }
 
-/** Items that stand for a stored one -> the member that names it. */
+/** Maps items that represent a stored one to the member that names it. */
 const REFERRING: Readonly<Record<string, string>> = {
   mcp_approval_response: 'approval_request_id',
 };
 
-/** An upstream's error as it concerns this request: that what it continues from is gone is the request's end, and says nothing of the route. */
+/** Converts an upstream's error for this request: when the stored object is gone, the request fails, and the route is not at fault. */
 export function errorOfStored(
   ask: Pick<Ask, 'protocol' | 'body'>,
   error: UpstreamError,
@@ -107,12 +107,15 @@ export function errorOfStored(
     : error;
 }
 
-/** The edits that put native ids where a request has sealed ones. The id of an item that another upstream made is left out: the item itself is there. */
+/**
+ * Returns the edits that replace sealed ids by native ones. The id of an item that another upstream made is removed, because the item itself is in
+ * the request.
+ */
 export function openedIds(ask: Pick<Ask, 'protocol' | 'body'>, ids: StoredIds): PathEdit[] {
   return opened(ask.body, 'input', { references: storedReferences(ask), ids });
 }
 
-/** The same for what is put into a conversation. `strange`: the first reference to what is not stored for its caller there. */
+/** Returns such edits for items that go into a conversation. `strange` is the first reference to an object that is not stored for its caller there. */
 export function openedItems(
   body: JsonRecord,
   ids: StoredIds,

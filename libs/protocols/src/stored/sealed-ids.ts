@@ -5,11 +5,11 @@ import { isRecord, list, nonEmpty, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { containersIn } from './containers.ts';
 
-/** The places at which the items of an answer, of one of its events, of a list stand, and its tools. */
+/** Items of an answer, of its events and of a list are in these members, and so are its tools. */
 const ITEM_HOLDERS = ['output', 'data', 'item', 'part', 'annotation', 'environment', 'tools'];
 const CACHE = 'prompt_cache_options';
 
-/** The edits that seal the ids of a /v1/responses answer, whole or one event of it, and name the model as the client does. */
+/** Returns the edits that seal the ids of a /v1/responses answer, or of one of its events, and name the model as the client does. */
 export function sealedIds(
   value: JsonRecord,
   { ids, model }: { ids: StoredIds; model: string | null },
@@ -45,7 +45,10 @@ function containersOf(holder: JsonRecord, path: readonly string[]) {
   return ITEM_HOLDERS.flatMap((name) => containersIn(holder[name], [...path, name]));
 }
 
-/** The edits that seal the container of a message, or of the event of a stream that names it, and the message's own id where a `thread` continues from it. */
+/**
+ * Returns the edits that seal the container of a message, or of the stream event that names it, and the message's own id where a `thread` continues
+ * from it.
+ */
 export function sealedMessage(
   holder: JsonRecord,
   { ids, path = [], thread }: { ids: StoredIds; path?: readonly string[]; thread?: ThreadSize },
@@ -60,7 +63,7 @@ export function sealedMessage(
   ];
 }
 
-/** The edits that seal the ids of sound in a chat answer (`message`), or in a chunk of one (`delta`). */
+/** Returns the edits that seal audio ids in a chat answer (`message`) or in a chunk (`delta`). */
 export function sealedSounds(
   answer: JsonRecord,
   { ids, member }: { ids: StoredIds; member: 'message' | 'delta' },

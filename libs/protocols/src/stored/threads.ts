@@ -9,7 +9,7 @@ import { InvalidRequest } from '../exchange.ts';
 import type { Ask, PromptFacts, Speech } from '../exchange.ts';
 import { nonEmpty, record } from '../json/json-guard.ts';
 
-/** A conversation that its provider keeps: a request opens one, or continues from the answer of that id. */
+/** Describes a conversation that its provider keeps: a request opens one, or continues from the answer with that id. */
 export type MessageThread =
   | { readonly type: 'create' }
   | { readonly type: 'continue'; readonly previousId: string };
@@ -44,8 +44,8 @@ export function keepsThreads({ endpoints = [] }: Pick<Speech, 'endpoints'>): boo
 }
 
 /**
- * Throws `InvalidRequest` for a thread that this upstream does not keep, and for one whose next turns would be bounded by nothing: they repeat neither the tools of
- * the provider that they may use, nor what a compaction reads.
+ * Throws `InvalidRequest` for a thread that this upstream does not keep, and for one whose next turns would have no bound, because they repeat
+ * neither the provider tools that they may use nor the input of a compaction.
  */
 export function refuseThread(
   ask: Threaded & Pick<Ask, 'serverTools'> & { prompt: Pick<PromptFacts, 'compactions'> },
@@ -64,7 +64,7 @@ export function refuseThread(
   if (unbounded !== null) throw threadUnsupported(unbounded, 'here');
 }
 
-/** Returns what the next turn reads of this one, at most: a report above its bound is not believed, and what is not reported is all that it may be. */
+/** Bounds what the next turn reads of this one: a report above its bound is not believed, and a missing report counts as its bound. */
 export function threadSize(
   reported: ReportedUsage | null,
   { bounds, isOver }: { bounds: ThreadSize; isOver: boolean },

@@ -6,13 +6,16 @@ import { ByteOutput } from '../sse/byte-output.ts';
 import { SseEvent, SseFramer, type EventFramer } from '../sse/sse-framer.ts';
 import type { StreamHandler } from './stream-handler.ts';
 
-/** A JSON answer to a stream request longer than this is not read. */
+/** A longer JSON answer to a stream request is not read. */
 const WHOLE_BYTES_MAX = 32 * 1024 * 1024;
 
 const BODY_STARTS = new Set([0x7b, 0x5b, 0x3c]); // `{`, `[` and `<`: no field of an event stream starts so.
 const BLANKS = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
 
-/** Bytes in, bytes out, for every pair of protocols: frames events, recognises a body that is no event stream, and hands events to the pair's handler. */
+/**
+ * Frames the events of an upstream's bytes for every pair of protocols, recognises a body that is not an event stream, and passes events to the
+ * pair's handler.
+ */
 export class EventStreamReader implements StreamReader {
   private readonly handler: StreamHandler;
   private framer: EventFramer;
@@ -39,7 +42,7 @@ export class EventStreamReader implements StreamReader {
       this.feed(this.eventsOfWhole());
     }
     const last = this.framer.end();
-    // After the finish, an event that was cut off takes nothing from the answer.
+    // After the finish, a cut event takes nothing from the answer.
     if (last && !(this.handler.hasFinish && isCutOff(last)))
       this.handler.onEvent(new SseEvent(closed(last.raw)), this.out);
     if (!this.isMadeInBackground) this.handler.onEnd(this.out);
@@ -93,7 +96,7 @@ export class EventStreamReader implements StreamReader {
     return this.handler.isUsageFinal;
   }
 
-  /** A JSON answer that says so is the whole of what there is to say now. */
+  /** A JSON answer with a background status is complete for now. */
   private get isMadeInBackground(): boolean {
     const { backgroundId, hasFinish } = this.handler;
     return this.form === 'whole' && backgroundId !== null && !hasFinish;
@@ -117,7 +120,7 @@ export class EventStreamReader implements StreamReader {
     else this.handler.fail(upstreamError('unreadable'), this.out);
   }
 
-  /** HTML and broken JSON become nothing, and so end as a false ending. */
+  /** HTML and broken JSON give no events, and so end as an incomplete stream. */
   private eventsOfWhole(): Buffer {
     const answer = parseJson(withoutMark(Buffer.concat(this.whole)));
     if (answer === undefined) this.handler.fail(upstreamError('unreadable'), this.out);
@@ -135,7 +138,7 @@ function isCutOff({ data, isDone }: SseEvent): boolean {
   return data !== null && !isDone && parseJson(data) === undefined;
 }
 
-/** The last event with the blank line it lacked, so that the client's reader sees its end. */
+/** Returns the last event with its missing blank line, so that the client's reader sees its end. */
 function closed(raw: Buffer): Buffer {
   return Buffer.concat([raw, Buffer.from(raw.at(-1) === 0x0a ? '\n' : '\n\n')]);
 }

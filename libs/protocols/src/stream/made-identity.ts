@@ -1,7 +1,7 @@
-/** Ids and times of answers the gateway has to word itself, made from the request id so that no clock or random source is needed. */
+/** Holds the id and time of an answer that the gateway itself writes. Both come from the request id, so that no clock or random source is needed. */
 export interface Identity {
   id: string;
-  /** Unix seconds. */
+  /** The time in Unix seconds. */
   created: number;
 }
 

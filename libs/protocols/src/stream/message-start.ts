@@ -3,7 +3,7 @@ import type { TypedRecord } from '../sse/sse-format.ts';
 import { toMessagesUsage } from '../usage/messages-usage.ts';
 
 /**
- * A message_start of the gateway's own. Its usage is all zeros: LangChain adds both output counts up, and the input is not known yet
+ * Returns the gateway's own message_start. Its usage is zero: LangChain adds both output counts, and the input is not known yet
  * (docs/design/protocols.md#streams).
  */
 export function messageStart({ id, model }: { id: string; model: string }): TypedRecord {

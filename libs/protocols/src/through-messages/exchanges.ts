@@ -22,7 +22,7 @@ interface Translated {
   readonly check: (body: JsonRecord, upstreamModel: string) => JsonRecord;
 }
 
-/** The exchanges of an upstream that is reached by way of messages, by the client's protocol. */
+/** Returns the exchanges of an upstream that is translated through messages, by the client's protocol. */
 export function throughMessages<State>(
   dialect: MessagesDialect<State>,
 ): Record<'chat' | 'messages' | 'responses', Translated> {
@@ -129,7 +129,7 @@ interface Composed<State, Client> {
   client: Client;
 }
 
-/** The upstream's events -> messages events -> the client's events. */
+/** Chains two translations: the upstream's events to messages events, and those to the client's. */
 function composed<State, Client>(
   dialect: MessagesDialect<State>,
   step: (state: Client, event: JsonRecord) => readonly [Client, readonly JsonRecord[]],

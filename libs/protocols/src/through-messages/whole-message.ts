@@ -2,7 +2,7 @@ import { NO_USAGE, type TokenUsage } from '@tollgate/contracts';
 import { parseJson, record, text, type JsonRecord } from '../json/json-guard.ts';
 import type { MessagesDialect } from './dialect.ts';
 
-/** A whole answer as a message: what a stream of the same answer would have added up to. */
+/** Returns the message that a stream of the same answer would have produced. */
 export function wholeMessage<State>(
   answer: JsonRecord,
   { step, finish, eventsOf }: MessagesDialect<State>,
@@ -39,7 +39,7 @@ function messageOf(events: readonly JsonRecord[]): JsonRecord {
   return { ...message, content };
 }
 
-/** Returns the piece of a call's arguments that the delta holds. */
+/** Returns the piece of a call's arguments in the delta. */
 function addDelta(block: Record<string, unknown> | undefined, delta: JsonRecord): string {
   for (const field of ['text', 'thinking', 'signature'])
     if (block && typeof delta[field] === 'string')

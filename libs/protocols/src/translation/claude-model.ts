@@ -1,22 +1,22 @@
 /** Says what an Anthropic upstream's model takes, as far as its name shows. Unknown names are treated as current models. */
 export interface ClaudeModel {
-  /** `adaptive`: thinking {type: adaptive} with output_config.effort. `budget`: thinking {type: enabled, budget_tokens}. */
+  /** `adaptive` uses thinking {type: adaptive} with output_config.effort, `budget` uses thinking {type: enabled, budget_tokens}. */
   thinking: 'adaptive' | 'budget' | 'none';
-  /** temperature, top_p: newer models answer 400 to them. */
+  /** True when the model takes temperature and top_p; newer models answer 400 to them. */
   takesSampling: boolean;
-  /** temperature and top_p together. */
+  /** True when it takes temperature and top_p together. */
   takesBothSampling: boolean;
-  /** role "system" inside messages. */
+  /** True when it takes the role "system" inside messages. */
   takesMidSystem: boolean;
-  /** An assistant message at the end, whose text the answer continues; known models only. */
+  /** True when it continues the text of a final assistant message; known models only. */
   takesPrefill: boolean;
 }
 
-/** `claude-opus-4-8`, `claude-haiku-4-5-20251001`, `anthropic/claude-3.7-sonnet`, `claude-3-haiku-20240307`, `claude-opus-5` */
+/** Matches `claude-opus-4-8`, `claude-haiku-4-5-20251001`, `anthropic/claude-3.7-sonnet`, `claude-3-haiku-20240307`, `claude-opus-5`. */
 const NEW_NAME = /claude-[a-z]+-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/i;
 const OLD_NAME = /claude-(\d)(?:[-.](\d))?-[a-z]+/i;
 
-/** https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking and the migration guide of each model. */
+/** See https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking and the migration guide of each model. */
 export function claudeModel(name: string): ClaudeModel {
   const version = versionOf(name);
   if (version === null)
@@ -36,7 +36,7 @@ export function claudeModel(name: string): ClaudeModel {
   };
 }
 
-/** Major plus hundredths of minor: 4.10 is newer than 4.9. */
+/** Returns major plus hundredths of minor: 4.10 is newer than 4.9. */
 function versionOf(name: string): number | null {
   const match = NEW_NAME.exec(name) ?? OLD_NAME.exec(name);
   return match ? Number(match[1]) + Number(match[2] ?? 0) / 100 : null;

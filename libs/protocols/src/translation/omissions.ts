@@ -1,13 +1,13 @@
 /**
- * Lists what a translated request or answer loses. Everything else either has a counterpart or is refused with a 400 that names it.
- * `docs/translation.md` prints these tables; its spec fails when they differ.
+ * Lists what a translated request or answer loses. Everything else has a counterpart, or is refused with a 400 that names it. `docs/translation.md`
+ * prints these tables; its spec fails when they differ.
  */
 export interface Omission {
   direction: 'chat to messages' | 'messages to chat' | 'responses to chat or messages';
   part: 'request' | 'answer';
   /** The field as the client or upstream writes it. */
   feature: string;
-  /** Says what becomes of the field, and why that does no harm, or which harm it does. */
+  /** Says what happens to the field, and why that does no harm, or which harm it does. */
   outcome: string;
 }
 

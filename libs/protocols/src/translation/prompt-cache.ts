@@ -5,11 +5,14 @@ import type { JsonRecord } from '../json/json-guard.ts';
 
 /** Providers cache no prompt below about 1,024 tokens. */
 const CACHED_BYTES_MIN = 4_096;
-/** The whole of a request is marked: the provider sets the mark behind its last block (https://platform.claude.com/docs/en/build-with-claude/prompt-caching). */
+/** This marks the whole request: the provider sets the mark after its last block (https://platform.claude.com/docs/en/build-with-claude/prompt-caching). */
 const MARK = '"cache_control":{"type":"ephemeral"}';
 const OPENS_HEAD: ReadonlySet<unknown> = new Set(['system', 'developer']);
 
-/** Returns the body with a derived key or a mark as its last member; the same body where the client has chosen itself, or nothing is worth a cache. */
+/**
+ * Returns the body with a derived key or a mark as its last member; the same body where the client has set one itself, or the prompt is too short for
+ * a cache.
+ */
 export function withPromptCache(
   body: Uint8Array,
   { ask, path, caching }: { ask: Ask; path: string; caching: PromptCaching },
@@ -37,7 +40,7 @@ function memberFor(
   }
 }
 
-/** A stable key of what all requests of one application begin with: its system prompt and its tools. */
+/** Derives a stable key of what all requests of one application begin with: the system prompt and the tools. */
 function keyMember({ body }: Ask, accountId: number): string | null {
   if ('prompt_cache_key' in body) return null;
   const parts = [body['system'], body['instructions'], body['tools'], headOf(body)];
@@ -46,7 +49,7 @@ function keyMember({ body }: Ask, accountId: number): string | null {
   return `"prompt_cache_key":"tg-${key}"`;
 }
 
-/** The messages before the first of a user; null where there are none. */
+/** Returns the messages before the first one of a user; null where there are none. */
 function headOf(body: JsonRecord): readonly unknown[] | null {
   const turns = list(body['messages'] ?? body['input']);
   const length = turns.findIndex((turn) => !isRecord(turn) || !OPENS_HEAD.has(turn['role']));

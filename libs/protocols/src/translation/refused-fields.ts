@@ -5,7 +5,7 @@ import type { JsonLayout } from '../json/json-layout.ts';
 import { applyPatches, editObject } from '../json/json-splice.ts';
 import type { Patch } from '../json/json-splice.ts';
 
-/** Fields of a request that some models refuse though their protocol has them, and what becomes of each: the name it moves to, or null where it is left out. */
+/** Maps request fields that some models refuse, although their protocol has them, to the name that replaces them, or null where they are removed. */
 const REPLACEMENTS = {
   max_tokens: 'max_completion_tokens',
   max_completion_tokens: 'max_tokens',
@@ -13,19 +13,22 @@ const REPLACEMENTS = {
   top_p: null,
   stop: null,
 } as const;
-/** Roles of instructions that some models refuse, and who speaks instead. */
+/** Maps roles of instructions that some models refuse to the role that replaces them. */
 const ROLE_REPLACEMENTS = { developer: 'system', system: 'user' } as const;
 type RefusableRole = keyof typeof ROLE_REPLACEMENTS;
 export type RefusableField = keyof typeof REPLACEMENTS | RefusableRole;
 
 const REFUSAL = /unsupported|not supported|does not support|deprecated/i;
 const QUOTED = /['"`]([a-z_]+)['"`]/;
-/** DeepSeek: "messages[0].role: unknown variant `developer`"; Mistral: "Input tag 'developer' found using 'role' does not match"; OpenAI: "'messages[0].role' does not support 'system'". */
+/**
+ * Matches the errors of DeepSeek ("messages[0].role: unknown variant `developer`"), Mistral ("Input tag 'developer' found using 'role' does not
+ * match") and OpenAI ("'messages[0].role' does not support 'system'").
+ */
 const REFUSED_ROLE =
   /role\W[^]*?['"`](developer|system)['"`]|['"`](developer|system)['"`][^]*?\Wrole\W/;
 const ROLE_REFUSAL = /unsupported|not support|unknown variant|does not match|invalid|unexpected/i;
 
-/** The field, or role of a message, that an upstream has refused for its model, as far as another request can do without it; null for any other error. */
+/** Returns the field, or message role, that an upstream has refused for its model and that another request can omit; null for any other error. */
 export function refusedField({ kind, code, param, message }: UpstreamError): RefusableField | null {
   if (kind !== 'invalid_request') return null;
   const isRefusal =
@@ -41,19 +44,22 @@ function refusedRole(message: string): RefusableRole | null {
   return role === 'developer' || role === 'system' ? role : null;
 }
 
-/** Take their instructions as `system` only; OpenAI's own take `developer`, and of names that are not known the upstream is asked. */
+/** These models take instructions only as `system`. OpenAI's own take `developer`; for unknown names the upstream's answer decides. */
 const WITHOUT_DEVELOPER =
   /deepseek|mistral|ministral|magistral|codestral|devstral|pixtral|llama|qwen|qwq|gemma|kimi|moonshot|glm-|minimax|mimo|command-|granite|sonar/i;
-/** https://platform.openai.com/docs/guides/reasoning: the first of them take no instructions at all. */
+/** The first reasoning models take no instructions: https://platform.openai.com/docs/guides/reasoning. */
 const WITHOUT_SYSTEM = /(?:^|[/.])o1-(?:mini|preview)/i;
 
-/** The fields that a model, by its name, is known to refuse. */
+/** Returns the fields that a model is known to refuse, by its name. */
 export function knownRefusals(model: string): RefusableField[] {
   if (WITHOUT_SYSTEM.test(model)) return ['developer', 'system'];
   return WITHOUT_DEVELOPER.test(model) ? ['developer'] : [];
 }
 
-/** The request's body without what its model refuses: an output limit under its other name, instructions under another role, sampling and stops left out. Every other byte stays. */
+/**
+ * Returns the request's body without fields that its model refuses: an output limit gets its other name, instructions get another role, sampling and
+ * stops are removed. Every other byte stays.
+ */
 export function withoutRefused(body: Uint8Array, refused: ReadonlySet<RefusableField>): Uint8Array {
   const roles = ROLES.filter((role) => refused.has(role) && bufferOf(body).includes(`"${role}"`));
   const fields = FIELDS.filter((field) => refused.has(field));
@@ -85,7 +91,7 @@ function fieldEdits(
     if (!member) continue;
     edits[field] = null;
     const target = REPLACEMENTS[field];
-    // A limit that both names carry stays under the one that is left; one that is refused under both is left out.
+    // A limit under both names stays under the remaining one; one that is refused under both is removed.
     if (target !== null && !fields.includes(target) && !findMember(layout, target))
       edits[target] = Buffer.from(body.subarray(member.valueStart, member.valueEnd)).toString();
   }

@@ -1,6 +1,6 @@
-/** Maps the reasons why a model stopped, in both vocabularies (docs/translation.md#answers). Unknown reasons after content are an ordinary end. */
+/** Maps the reasons why a model stopped between both vocabularies (docs/translation.md#answers). An unknown reason after content is an ordinary end. */
 
-/** https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons -> https://platform.openai.com/docs/api-reference/chat/object */
+/** See https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons and https://platform.openai.com/docs/api-reference/chat/object. */
 const FINISH_REASONS: Readonly<Record<string, string>> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
@@ -16,7 +16,7 @@ const STOP_REASONS: Readonly<Record<string, string>> = {
   tool_calls: 'tool_use',
   function_call: 'tool_use',
   length: 'max_tokens',
-  // Mistral's name for the model's own limit.
+  // This is Mistral's name for the model's own limit.
   model_length: 'max_tokens',
   content_filter: 'refusal',
 };
@@ -30,7 +30,7 @@ export function finishReason(stopReason: string | null): string {
   );
 }
 
-/** Several vendors say `stop` after tool calls; clients of messages act on `tool_use` only (behaviour 21). */
+/** Several vendors send `stop` after tool calls; clients of messages act only on `tool_use` (behaviour 21). */
 export function stopReason(
   finish: string | null,
   facts: { hasTools: boolean; hasRefusal: boolean },

@@ -9,17 +9,17 @@ import type { ByteOutput } from '../sse/byte-output.ts';
 import type { SseEvent } from '../sse/sse-framer.ts';
 import { StreamHandler } from '../stream/stream-handler.ts';
 
-/** One direction of translation, as pure functions over a state. */
+/** Translates in one direction, as pure functions over a state. */
 export interface StreamTranslation<S> {
   initial: S;
-  /** An upstream event's JSON in, client events out. */
+  /** Converts the JSON of an upstream event to client events. */
   step(state: S, event: JsonRecord): readonly [S, readonly JsonRecord[]];
-  /** The closing events of a stream that ended well, or, `isCutShort`, was ended by the gateway as if its limit was reached. */
+  /** Returns the closing events of a stream that ended properly, or that the gateway ended as if its limit was reached (`isCutShort`). */
   finish(state: S, end: { usage: TokenUsage; isCutShort: boolean }): readonly JsonRecord[];
-  /** An error in the client's protocol as a client event. */
+  /** Converts an error in the client's protocol to a client event. */
   failure(state: S, body: JsonRecord): JsonRecord;
   format(event: JsonRecord): string;
-  /** After the last event: `[DONE]` for chat. */
+  /** The text after the last event: `[DONE]` for chat. */
   readonly trailer: string;
   readonly keepAlive: string;
 }
@@ -32,7 +32,7 @@ export interface TranslatedStreamOptions<S> {
   sink: StreamSink;
 }
 
-/** Drives a translation: reads the upstream's events and taps usage. */
+/** Runs a translation: it reads the upstream's events and their usage. */
 export class TranslatedStream<S> extends StreamHandler {
   private readonly options: TranslatedStreamOptions<S>;
   protected readonly tap: ReturnType<ProviderAnswers['openTap']>;

@@ -1,6 +1,6 @@
 import { parseJson, record } from '../json/json-guard.ts';
 
-/** Counts the arguments with which tools are called: members at the top of each call's object, given as such or as its JSON. */
+/** Counts the arguments of tool calls: the top-level members of each call's object, given as an object or as its JSON. */
 export function argumentCount(inputs: readonly unknown[]): number {
   return inputs
     .map((input) => record(typeof input === 'string' ? parseJson(input) : input))

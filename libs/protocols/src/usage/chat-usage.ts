@@ -1,7 +1,7 @@
 import { outputTokensOf, promptTokensOf, type TokenUsage } from '@tollgate/contracts';
 import type { JsonRecord } from '../json/json-guard.ts';
 
-/** Usage as a chat-completions client expects it: cache, audio and image counts are inside `prompt_tokens` and `completion_tokens`. */
+/** Returns usage as a chat-completions client expects it: cache, audio and image counts are inside `prompt_tokens` and `completion_tokens`. */
 export function toChatUsage(usage: TokenUsage): JsonRecord {
   const prompt = promptTokensOf(usage);
   const completion = outputTokensOf(usage);
@@ -15,7 +15,7 @@ export function toChatUsage(usage: TokenUsage): JsonRecord {
       ...(usage.audioInput > 0 && { audio_tokens: usage.audioInput }),
       ...(usage.imageInput > 0 && { image_tokens: usage.imageInput }),
     },
-    // Relays of Anthropic report it here.
+    // Relays of Anthropic report searches here.
     ...(usage.searches > 0 && { server_tool_use: { web_search_requests: usage.searches } }),
     completion_tokens_details: {
       reasoning_tokens: usage.reasoning,

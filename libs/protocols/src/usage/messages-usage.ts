@@ -1,7 +1,7 @@
 import { outputTokensOf, type TokenUsage } from '@tollgate/contracts';
 import type { JsonRecord } from '../json/json-guard.ts';
 
-/** Usage as a messages client expects it. Cache counts are never null: clients add them up. */
+/** Returns usage as a messages client expects it. Cache counts are never null, because clients add them. */
 export function toMessagesUsage(usage: TokenUsage): JsonRecord {
   return {
     input_tokens: usage.input + usage.audioInput + usage.imageInput,

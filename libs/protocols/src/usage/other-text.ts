@@ -1,7 +1,7 @@
 import { isRecord } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 
-/** Members of a message or delta that hold no words of the model: names, marks, what its tools have found, sound and pictures. */
+/** Lists members of a message or delta that contain no text of the model: names, marks, tool findings, audio and images. */
 const WORDLESS: ReadonlySet<string> = new Set([
   'annotations',
   'b64_json',
@@ -24,13 +24,13 @@ const WORDLESS: ReadonlySet<string> = new Set([
   'type',
   'url',
 ]);
-/** Base64 of signatures and of what is encrypted. */
+/** Matches base64 of signatures and of encrypted content. */
 const NO_WORDS = /^[\w+/=-]{256,}$/;
 const DEPTH_MAX = 8;
-/** Each text is looked for in all the others; of more than so many the longer sum counts. */
+/** Each text is searched in all the others; with more texts than this, the larger sum counts. */
 const COMPARED_MAX = 64;
 
-/** Texts by whatever name: what an upstream calls by a name that is not known here is delivered too, and must not be free. */
+/** Collects texts under any name: text under an unknown name is delivered, too, and must not be free. */
 function otherTexts(value: unknown, depth = 0): string[] {
   if (typeof value === 'string') return value === '' || NO_WORDS.test(value) ? [] : [value];
   if (depth >= DEPTH_MAX) return [];
@@ -41,7 +41,7 @@ function otherTexts(value: unknown, depth = 0): string[] {
   );
 }
 
-/** Text under known names, and text under other names beside it. Vendors repeat text there: what is in the text already counts once. */
+/** Returns text under known names, and further text under other names. Vendors repeat text there; repeated text counts once. */
 export function knownOrOther(
   known: string,
   holder: JsonRecord,
@@ -53,7 +53,7 @@ export function knownOrOther(
   if (others.length === 0) return known;
   if (others.length > COMPARED_MAX) return longer(known, others.join(''));
   const joined = others.join('');
-  // A text that is repeated in pieces is in the known one as a whole.
+  // A text that is repeated in pieces is contained in the known one as a whole.
   if (known.includes(joined)) return known;
   return others.reduce((all, other) => (all.includes(other) ? all : all + other), known);
 }

@@ -1,7 +1,7 @@
 import { outputTokensOf, promptTokensOf, type TokenUsage } from '@tollgate/contracts';
 import type { JsonRecord } from '../json/json-guard.ts';
 
-/** Usage as a client of /v1/responses expects it: cache counts are inside `input_tokens`. */
+/** Returns usage as a client of /v1/responses expects it: cache counts are inside `input_tokens`. */
 export function toResponsesUsage(usage: TokenUsage): JsonRecord {
   const input = promptTokensOf(usage);
   const output = outputTokensOf(usage);
