@@ -12,7 +12,7 @@ const TABLES = {
   schemas: `${libs}/protocols/src/ask/request-schemas.ts`,
   providers: `${libs}/protocols/src/providers/registry.ts`,
 };
-const { CLIENT_PROTOCOLS, CLIENT_PROTOCOL_ROWS, clientProtocol } =
+const { CLIENT_PROTOCOLS, CLIENT_PROTOCOL_ROWS, clientProtocol, hasModelInPath } =
   await import('@tollgate/contracts');
 const { CLIENT_BODIES, PROVIDERS } = await import('@tollgate/protocols');
 const schemas = (await import(TABLES.schemas)) as { SCHEMAS: object };
@@ -23,6 +23,7 @@ jest.resetModules();
 jest.unstable_mockModule(TABLES.rows, () => ({
   CLIENT_PROTOCOL_ROWS: [...CLIENT_PROTOCOL_ROWS, planted],
   CLIENT_PROTOCOLS: [...CLIENT_PROTOCOLS, 'edits'],
+  hasModelInPath: (name: string) => name !== 'edits' && hasModelInPath(name as never),
   clientProtocol: (name: string) => (name === 'edits' ? planted : clientProtocol(name as never)),
 }));
 jest.unstable_mockModule(TABLES.bodies, () => {
