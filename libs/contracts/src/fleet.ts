@@ -1,25 +1,16 @@
 import { z } from 'zod';
-import { FORMATS, formatNumbersSchema } from './formats.ts';
+import { formatNumbersSchema } from './formats.ts';
 import { AUTH_ABILITIES } from './upstream-auth.ts';
 import { speaksAbility, UPSTREAM_PROTOCOLS } from './upstream-protocols.ts';
 
-/** A node without it refuses a price version that has tiers. */
-export const PRICE_TIERS_ABILITY = 'price_tiers';
-
 /**
- * Names what a node of this release can do and one of an earlier release cannot. The control plane uses a thing once every registered node has it.
- * sealed_secret_v2: opens upstream keys that are bound to their address. final_mac: signs its finals.
- * hold_mac: signs what its holds have used. price_tiers: charges by the length of the prompt. speaks_<protocol>: serves upstreams of that protocol. auth_<type>: uses a credential of that kind.
+ * Names what a node of this release can do and one of an earlier release may not. The control plane uses a thing once every registered node has it.
+ * speaks_<protocol>: serves upstreams of that protocol. auth_<type>: uses a credential of that kind.
  */
 export const NODE_ABILITIES = [
-  'sealed_secret_v2',
-  'final_mac',
-  'hold_mac',
-  PRICE_TIERS_ABILITY,
   ...UPSTREAM_PROTOCOLS.map(speaksAbility),
   ...AUTH_ABILITIES,
 ] as const;
-export type NodeAbility = (typeof NODE_ABILITIES)[number];
 
 /** In-memory tables of a worker that administrators may look into. */
 export const NODE_TABLES = [
@@ -33,12 +24,12 @@ export const NODE_TABLES = [
 ] as const;
 export type NodeTable = (typeof NODE_TABLES)[number];
 
-/** The number of shards that a node works with, as an ability of its report: releases that do not know it pass it over. */
+/** The number of shards that a node works with, as an ability of its report. */
 export function shardsAbility(shards: number): string {
   return `shards=${shards}`;
 }
 
-/** Undefined for a node of an earlier release. */
+/** Undefined where none is named. */
 export function shardsOf(abilities: readonly string[]): number | undefined {
   const named = abilities.find((ability) => ability.startsWith('shards='));
   return named === undefined ? undefined : Number(named.slice('shards='.length));
@@ -84,10 +75,10 @@ export const nodeReportSchema = z.strictObject({
   /** Finals in the journal that PostgreSQL has not acknowledged. */
   unacknowledged: z.number().int().nonnegative(),
   software: z.string().max(64),
-  /** The lineage of the snapshot's seal. Nodes of an earlier release leave it out, like all of `LATER_FIELDS`. */
-  lineage: z.number().int().nonnegative().optional(),
+  /** The lineage of the snapshot's seal. */
+  lineage: z.number().int().nonnegative(),
   /** `NODE_ABILITIES` and `READ_FORMATS`, and those of later releases. */
-  abilities: z.array(z.string().max(64)).max(64).optional(),
+  abilities: z.array(z.string().max(64)).max(64),
   /** Upstreams that failed their last requests here, of all accounts that use them: how many in a row, and for how long the node leaves them alone. */
   upstreams: z
     .array(
@@ -99,10 +90,9 @@ export const nodeReportSchema = z.strictObject({
         accounts_resting: z.number().int().positive().optional(),
       }),
     )
-    .max(REPORTED_UPSTREAMS_MAX)
-    .optional(),
+    .max(REPORTED_UPSTREAMS_MAX),
   /** Journal files in the node's DATA_DIR that could not be read whole and wait for a person. */
-  journals_set_aside: z.number().int().nonnegative().optional(),
+  journals_set_aside: z.number().int().nonnegative(),
   /** Upstreams whose reports were doubted in the last hours, and by how much holds for them are multiplied because they overran their limits. */
   doubted: z
     .array(
@@ -125,14 +115,11 @@ export const nodeReportSchema = z.strictObject({
           .optional(),
       }),
     )
-    .max(REPORTED_UPSTREAMS_MAX)
-    .optional(),
-  /** Absent from reports of format 1, which every release reads. */
-  format: z.literal(FORMATS.report).optional(),
-  /** The time that Redis took to answer, and by how much the node's clock is ahead of Redis' (below 0: behind). In reports of format 2, after the first answer. */
+    .max(REPORTED_UPSTREAMS_MAX),
+  /** The time that Redis took to answer, and by how much the node's clock is ahead of Redis' (below 0: behind); null before the first answer. */
   redis: z
     .strictObject({ round_trip_ms: z.number().nonnegative(), clock_ahead_ms: z.int() })
-    .optional(),
+    .nullable(),
   /** hex HMAC-SHA256 over every other field (`proveReport`), keyed with SHA-256(credential): shows the credential without sending it. */
   proof: z.string().max(64),
 });

@@ -1,22 +1,25 @@
 import { expect, test } from '@jest/globals';
 import { FORMATS, laterFormat, READ_FORMATS, readFormatsOf, writableFormats } from './formats.ts';
 
+/** The numbers of a release that writes reports of format 2. */
+const NEXT = { ...FORMATS, report: 2 };
+
 test('a format above 1 may be written once every process reads it, and not while one names a lower number or none', () => {
-  expect(writableFormats([FORMATS, FORMATS])).toEqual({ report: 2 });
-  expect(writableFormats([FORMATS, { ...FORMATS, report: 1 }])).toEqual({});
-  expect(writableFormats([FORMATS, {}])).toEqual({});
+  expect(writableFormats([NEXT, NEXT], NEXT)).toEqual({ report: 2 });
+  expect(writableFormats([NEXT, FORMATS], NEXT)).toEqual({});
+  expect(writableFormats([NEXT, {}], NEXT)).toEqual({});
 });
 
 test('a process of a later release does not raise what this one writes', () => {
-  expect(writableFormats([FORMATS, { ...FORMATS, report: 9, event: 3 }])).toEqual({ report: 2 });
+  expect(writableFormats([NEXT, { ...NEXT, report: 9, event: 3 }], NEXT)).toEqual({ report: 2 });
 });
 
-test('abilities say what a process reads, beside abilities of other kinds; those of an earlier release say nothing', () => {
-  expect(readFormatsOf(['final_mac', ...READ_FORMATS, 'later:7'])).toEqual({
+test('abilities say what a process reads, beside abilities of other kinds, or nothing', () => {
+  expect(readFormatsOf(['speaks_openai', ...READ_FORMATS, 'later:7'])).toEqual({
     ...FORMATS,
     later: 7,
   });
-  expect(readFormatsOf(['final_mac', 'hold_mac'])).toBeUndefined();
+  expect(readFormatsOf(['speaks_openai', 'auth_azure'])).toBeUndefined();
 });
 
 test('what has no number is of format 1; a number that is not read is of a later release', () => {

@@ -4,9 +4,9 @@ import { z } from 'zod';
  * Documents that processes of two releases write for each other, with the highest number that this release reads. A document without a number has format 1.
  * A higher number is written only once every process has reported that it reads it (docs/internals.md#formats).
  * snapshot: the routing document. event: finals, reaps and withdrawals, in Redis, in uploads and in the queue. journal: lines on a node's disk.
- * report: of a node; 2 proves `doubted` too, and has `redis`.
+ * report: of a node.
  */
-export const FORMATS = { snapshot: 1, event: 1, journal: 1, report: 2 } as const;
+export const FORMATS = { snapshot: 1, event: 1, journal: 1, report: 1 } as const;
 export type Format = keyof typeof FORMATS;
 /** A format that is absent, of a release that does not know it, is 1. */
 export type FormatNumbers = Readonly<Record<string, number>>;
@@ -22,7 +22,7 @@ export const READ_FORMATS: readonly string[] = Object.entries(FORMATS).map(
   ([format, number]) => `${format}:${number}`,
 );
 
-/** Undefined for a process of a release that does not name what it reads. */
+/** Undefined for a process that names nothing. */
 export function readFormatsOf(abilities: readonly string[]): FormatNumbers | undefined {
   const named = abilities.flatMap((ability) => {
     const [, format, number] = READ_FORMAT.exec(ability) ?? [];
@@ -32,8 +32,11 @@ export function readFormatsOf(abilities: readonly string[]): FormatNumbers | und
 }
 
 /** Returns, for each format above 1, the highest number that all of these processes read and that may therefore be written. */
-export function writableFormats(readers: readonly FormatNumbers[]): FormatNumbers {
-  const lowest = Object.entries(FORMATS).map(
+export function writableFormats(
+  readers: readonly FormatNumbers[],
+  written: FormatNumbers = FORMATS,
+): FormatNumbers {
+  const lowest = Object.entries(written).map(
     ([format, own]) =>
       [format, Math.min(own, ...readers.map((numbers) => numbers[format] ?? 1))] as const,
   );

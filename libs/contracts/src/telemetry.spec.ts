@@ -22,7 +22,7 @@ const TELEMETRY = {
   protocol: 'chat',
   is_stream: true,
   upstream_id: 1,
-  attempts: [{ upstream_id: 1, status: 200, duration_ms: 5 }],
+  attempts: [{ upstream_id: 1, route_id: 1, status: 200, duration_ms: 5 }],
   outcome: 'completed',
   status: 200,
   basis: 'reported',

@@ -92,7 +92,7 @@ export function authTypesOf(protocol: UpstreamProtocol): AuthType[] {
   return authsOf(protocol).flatMap((name) => AUTH_TYPES.find((type) => type === name) ?? []);
 }
 
-/** The text that is sealed: a key as it is, as earlier releases read it, and JSON of any other kind. */
+/** The text that is sealed: a key as it is, and JSON of any other kind. */
 export function secretOf(auth: UpstreamAuth): string {
   return auth.type === 'api_key' ? auth.api_key : JSON.stringify(auth);
 }

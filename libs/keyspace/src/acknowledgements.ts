@@ -10,10 +10,10 @@ const POP_TIMEOUT_SECONDS = 2;
 const LISTS_PER_POP = 256;
 const RETRY_DELAY_MS = 250;
 
-/** The MAC of a list stands in its first member: nodes of an earlier release read the list as before. */
-const acknowledgementsSchema = z.array(
-  z.object({ rid: z.string(), seq: z.number().int(), mac: z.string().optional() }),
-);
+const listSchema = z.object({
+  mac: z.string(),
+  events: z.array(z.object({ rid: z.string(), seq: z.number().int() })),
+});
 
 /**
  * Word from the control plane to a node worker's journal: these events are in PostgreSQL. Losing one is harmless, the node emits the event again.
@@ -34,7 +34,13 @@ export class Acknowledgements {
     const key = keys.acknowledgements(address);
     await this.#redis
       .pipeline()
-      .rpush(key, JSON.stringify(this.#signed(address, acknowledgements)))
+      .rpush(
+        key,
+        JSON.stringify({
+          mac: this.#macOf(address, acknowledgements),
+          events: acknowledgements,
+        }),
+      )
       .expire(key, TTL_SECONDS)
       .exec();
   }
@@ -59,19 +65,16 @@ export class Acknowledgements {
     close();
   }
 
-  #signed(
-    address: string,
-    list: readonly Acknowledgement[],
-  ): (Acknowledgement & { mac?: string })[] {
-    const mac = this.#mac.sign('acknowledgement', signedParts(address, list));
-    return list.map((each, index) => (index === 0 ? { ...each, mac } : each));
+  #macOf(address: string, events: readonly Acknowledgement[]): string {
+    return this.#mac.sign('acknowledgement', signedParts(address, events));
   }
 
   /** Nothing of a list that the control plane did not sign for this worker. */
   #read(address: string, text: string): Acknowledgement[] {
     const list = readList(text);
-    const mac = list[0]?.mac ?? '';
-    return this.#mac.isSigned('acknowledgement', signedParts(address, list), mac) ? list : [];
+    if (!list) return [];
+    const { mac, events } = list;
+    return this.#mac.isSigned('acknowledgement', signedParts(address, events), mac) ? events : [];
   }
 }
 
@@ -106,11 +109,11 @@ async function popLists(
   }
 }
 
-function readList(text: string): z.output<typeof acknowledgementsSchema> {
+function readList(text: string): z.output<typeof listSchema> | undefined {
   try {
-    return acknowledgementsSchema.safeParse(JSON.parse(text)).data ?? [];
+    return listSchema.safeParse(JSON.parse(text)).data;
   } catch {
-    return [];
+    return undefined;
   }
 }
 

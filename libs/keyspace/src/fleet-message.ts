@@ -12,7 +12,7 @@ const rest = {
   route_id: rowId,
   rest_ms: z.number().int().positive().max(REST_MS_MAX),
   is_providers: z.boolean(),
-  is_rate_limit: z.boolean().default(false),
+  is_rate_limit: z.boolean(),
 };
 
 const fleetMessageSchema = z.discriminatedUnion('kind', [

@@ -81,7 +81,7 @@ export class FleetStore {
     return text !== null && versionOf(text) === null;
   }
 
-  /** Not judged yet, see `sealFault`. Null for a version published by an earlier release, and when what stands there is no seal. */
+  /** Not judged yet, see `sealFault`. Null where there is no seal. */
   async fetchSeal(version: number): Promise<SnapshotSeal | null> {
     const text = await this.#text(keys.snapshotSeal(version));
     return text === null ? null : readJson(text, snapshotSealSchema);

@@ -42,10 +42,12 @@ describe('acknowledgements', () => {
     const ofAnother = (await redis.lrange(keys.acknowledgements('node-2:0'), 0, -1))[0] ?? '';
     await new Acknowledgements({ redis, mac: stranger }).push('node-1:0', [{ rid, seq: 0 }]);
     await redis.rpush(key, ofAnother);
-    await redis.rpush(key, JSON.stringify([{ rid, seq: 0 }]));
+    for (const unsigned of [[{ rid, seq: 0 }], { events: [{ rid, seq: 0 }] }])
+      await redis.rpush(key, JSON.stringify(unsigned));
     await acknowledgements.push('node-1:0', [{ rid: other, seq: 0 }]);
-    const signed: Acknowledgement[] = JSON.parse((await redis.lrange(key, -1, -1))[0] ?? '[]');
-    await redis.rpush(key, JSON.stringify([...signed, { rid, seq: 0 }]));
+    const signed = JSON.parse((await redis.lrange(key, -1, -1))[0] ?? '{}');
+    const altered = { ...signed, events: [...signed.events, { rid, seq: 0 }] };
+    await redis.rpush(key, JSON.stringify(altered));
     await acknowledgements.push('node-1:0', [{ rid: other, seq: 1 }]);
     const stop = new AbortController();
     const heard: Acknowledgement[] = [];

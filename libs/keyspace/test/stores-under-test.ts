@@ -56,6 +56,14 @@ export const report = (changes: Partial<NodeReport> = {}): NodeReport => ({
     software: '0.1.0',
     proof: 'p',
   },
+  ...{
+    lineage: 0,
+    abilities: [],
+    upstreams: [],
+    journals_set_aside: 0,
+    doubted: [],
+    redis: null,
+  },
   ...changes,
 });
 

@@ -1,4 +1,4 @@
-import { isServed, PRICE_TIERS_ABILITY } from '@tollgate/contracts';
+import { isServed } from '@tollgate/contracts';
 import { knownWindow } from './known-window.ts';
 import type { ModelRow, PriceRow, RouteRow, RoutingRows, UpstreamRow } from './routing-rows.ts';
 import {
@@ -12,14 +12,11 @@ import {
 
 /**
  * The routing document, from the rows alone: no clock, no order of rows, so the same rows always give the same checksum.
- * An upstream or a price version that not every node can use is left out, as a node refuses a document that it cannot read.
+ * An upstream that not every node can use is left out, as a node refuses a document that it cannot read.
  * A model without a price version is left out, since nothing could be charged for it; `findProblems` names it.
  */
 export function compileSnapshot(rows: RoutingRows): SnapshotDocument {
-  const pricesByModel = Map.groupBy(
-    rows.prices.filter((price) => isReadByAll(price, rows)),
-    (price) => price.modelId,
-  );
+  const pricesByModel = Map.groupBy(rows.prices, (price) => price.modelId);
   const models = rows.models.filter((model) => pricesByModel.has(model.id));
   const upstreams = rows.upstreams.filter(
     (upstream) => upstream.enabled && isServed(upstream, rows.spokenProtocols),
@@ -38,14 +35,6 @@ export function compileSnapshot(rows: RoutingRows): SnapshotDocument {
     upstreams: upstreams.toSorted(byId).map(toSnapshotUpstream),
     routes: routes.toSorted(byId).map(toSnapshotRoute),
   };
-}
-
-/** Returns true for a price version that no node refuses. */
-export function isReadByAll(
-  { tiers }: Pick<PriceRow, 'tiers'>,
-  { spokenProtocols }: Pick<RoutingRows, 'spokenProtocols'>,
-): boolean {
-  return tiers.length === 0 || spokenProtocols.includes(PRICE_TIERS_ABILITY);
 }
 
 function byId(a: { id: number }, b: { id: number }): number {

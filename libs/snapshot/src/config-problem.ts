@@ -5,7 +5,6 @@ export type ProblemCode =
   | 'model_never_priced'
   | 'model_input_unbounded'
   | 'model_not_yet_priced'
-  | 'price_tiers_unread'
   | 'route_to_disabled_upstream'
   | 'route_to_missing_model'
   | 'route_to_missing_upstream'

@@ -33,7 +33,6 @@ describe('findProblems', () => {
     pricePerMillion: 1_000_000,
     isUndeclaredZero: false,
   };
-  const longer = { above_prompt_tokens: 200_000, weights: weightFields(2) };
   const provider = PLAIN_UPSTREAM;
   const path = {
     id: 1,
@@ -158,21 +157,6 @@ describe('findProblems', () => {
         upstreams: [{ ...provider, protocol: 'bedrock', baseUrl: BEDROCK }],
       },
       ['upstream_unspoken'],
-    ],
-    [
-      'a price with tiers that an older node does not know',
-      {
-        prices: [
-          { ...priced, tiers: [longer] },
-          { ...priced, id: 2 },
-        ],
-      },
-      ['price_tiers_unread'],
-    ],
-    [
-      'nothing of tiers that every node knows',
-      { prices: [{ ...priced, tiers: [longer] }], spokenProtocols: ['price_tiers'] },
-      [],
     ],
     ['a route to a model that is gone', { models: [] }, ['route_to_missing_model']],
   ])('reports what is wrong with %s', (_name, each, expected) => {

@@ -1,5 +1,4 @@
 import { hasEmbeddings } from '@tollgate/contracts';
-import { isReadByAll } from './compile-snapshot.ts';
 import { problem, type ConfigProblem, type ProblemCode } from './config-problem.ts';
 import { knownWindow } from './known-window.ts';
 import type { ModelRow, PriceRow, RouteRow, RoutingRows, UpstreamRow } from './routing-rows.ts';
@@ -17,7 +16,6 @@ export function findProblems(rows: RoutingRows, nowMs: number): ConfigProblem[] 
     ),
     ...duplicateProblems(rows),
     ...upstreamProblems(rows),
-    ...unreadPrices(rows),
   ];
   return problems.toSorted(
     (a, b) => order(a).localeCompare(order(b), 'en') || a.subject.id - b.subject.id,
@@ -171,24 +169,6 @@ function routeProblems(
       `sends embeddings to upstream "${upstream.name}", whose protocol has none`,
     );
   return found;
-}
-
-/** The version before it stays in force on the nodes. */
-function unreadPrices({ models, prices, ...rows }: RoutingRows): ConfigProblem[] {
-  const waiting = new Set(
-    prices.filter((price) => !isReadByAll(price, rows)).map(({ modelId }) => modelId),
-  );
-  return models
-    .filter(({ id }) => waiting.has(id))
-    .map(({ id, name }) =>
-      problem(
-        'price_tiers_unread',
-        'error',
-        'model',
-        id,
-        `a price of model "${name}" with tiers waits: a node of an earlier release does not know tiers; update it or remove it`,
-      ),
-    );
 }
 
 /** All but the first (lowest id) of each group that shares a key. */

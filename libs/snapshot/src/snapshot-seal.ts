@@ -5,7 +5,7 @@ import type { PublishedSnapshot } from './snapshot-document.ts';
 const count = z.number().int().positive();
 
 /**
- * Shows that the control plane published a snapshot: a key of its own beside the snapshot, which stays as earlier releases read it.
+ * Shows that the control plane published a snapshot: a key of its own beside the snapshot.
  * `lineage` counts how often the versions started a new row, as when PostgreSQL was restored from a backup.
  */
 export const snapshotSealSchema = z.strictObject({
@@ -39,8 +39,7 @@ export function sealFault(
   mac: ControlPlaneMac,
   { snapshot, seal, standing }: SealedSnapshot,
 ): string | null {
-  if (!seal)
-    return 'it carries no seal: forged, or published by a control plane of an older release';
+  if (!seal) return 'it carries no seal';
   if (seal.version !== snapshot.version || seal.checksum !== snapshot.checksum)
     return 'its seal is of another snapshot';
   if (!isSealGenuine(mac, seal)) return 'its seal is forged, or made with another ENCRYPTION_KEY';

@@ -9,7 +9,7 @@ import {
   snapshotDocumentSchema,
   verifySnapshot,
 } from './index.ts';
-import { model, price as anyPrice, rows } from '../test/routing-rows.ts';
+import { model, rows } from '../test/routing-rows.ts';
 
 describe('compileSnapshot', () => {
   test('gives one checksum for the same rows, whatever order the rows came in', () => {
@@ -140,32 +140,4 @@ test('aliases stand in the document of the model that has them; without any it i
         JSON.parse(JSON.stringify(publishSnapshot({ version: 1, document, publishedAtMs: 0 }))),
       ).kind,
     ).toBe('ok');
-});
-
-test('keeps a price with tiers from a fleet with an older node, and the version before it in force', () => {
-  const [drawn] = fc.sample(model, 1);
-  const tiers = [{ above_prompt_tokens: 200_000, weights: weightFields(2) }];
-  const [base] = fc.sample(anyPrice, 1);
-  const rowsWith = (spokenProtocols: string[]) => ({
-    models: drawn ? [{ ...drawn, id: 1 }] : [],
-    prices: base
-      ? [
-          { ...base, id: 1, modelId: 1, effectiveAtMs: 1, tiers: [] },
-          { ...base, id: 2, modelId: 1, effectiveAtMs: 2, tiers },
-        ]
-      : [],
-    upstreams: [],
-    routes: [],
-    spokenProtocols,
-  });
-  const versions = (spoken: string[]) =>
-    compileSnapshot(rowsWith(spoken)).models[0]?.prices.map(({ id, tiers: longer }) => [
-      id,
-      longer,
-    ]);
-  expect(versions(['speaks_azure'])).toEqual([[1, undefined]]);
-  expect(versions(['price_tiers'])).toEqual([
-    [1, undefined],
-    [2, tiers],
-  ]);
 });

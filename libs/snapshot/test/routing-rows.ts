@@ -122,5 +122,5 @@ export const rows: fc.Arbitrary<RoutingRows> = fc.record({
   prices: unique(price),
   upstreams: unique(upstream),
   routes: unique(route),
-  spokenProtocols: fc.constantFrom([], ['price_tiers']),
+  spokenProtocols: fc.constantFrom([], ['vertex']),
 });

@@ -58,7 +58,6 @@ const zh: AlertSentences = {
   'auto_recharge_failed.refused': '无法自动充值：{reason}',
   payout_unsettled: '退款 {payout_id} 尝试 {attempts} 次后仍没有结果',
   partitions_late: '无法创建 usage_events 中 {day} 的分区：另一个事务持有锁，该日的请求查询会变慢',
-  model_not_priced: '模型“{subject}”在售但从未定价：请定价、声明免费或下架',
 };
 
 /** By rule, or rule and kind, with the names of the alert's `detail` in braces. The server's own sentences are English. */

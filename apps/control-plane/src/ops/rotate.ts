@@ -1,8 +1,7 @@
-import { createSecretBox, encryptionKeysOf, type NodeAbility } from '@tollgate/contracts';
+import { createSecretBox, encryptionKeysOf } from '@tollgate/contracts';
 import type { DataSource } from 'typeorm';
 import { configSchema } from '../config.ts';
 import { ActivityService, SYSTEM } from '../features/activity/activity.service.ts';
-import { NodeRepository } from '../features/proxy-nodes/node-repository.sql.ts';
 import { SnapshotRepository } from '../features/snapshots/snapshot-repository.sql.ts';
 import { readSealed, sealAgain } from '../features/upstreams/sealed-upstreams.sql.ts';
 import { Transactions } from '../platform/database/transactions.ts';
@@ -27,18 +26,13 @@ async function rotateEncryptionKey(dataSource: DataSource, isDryRun: boolean): P
     .pick({ ENCRYPTION_KEY: true, ENCRYPTION_KEY_NEXT: true })
     .parse(process.env);
   const box = createSecretBox(encryptionKeysOf(keys));
-  const { nodes } = await new NodeRepository(dataSource).fleet();
-  const ability: NodeAbility = 'sealed_secret_v2';
-  const form = [...nodes.values()].every(({ abilities }) => abilities.includes(ability))
-    ? 'v2'
-    : 'v1';
-  const { count, outdated } = await readSealed(dataSource, box, form);
+  const { count, outdated } = await readSealed(dataSource, box);
   if (isDryRun) {
     say(`It would seal ${outdated.length} of ${counted(count, 'upstream key')} again.`);
     return EXIT.done;
   }
   const sealed = await new Transactions(dataSource).run(async (tx) => {
-    const changed = await sealAgain(tx, box, form);
+    const changed = await sealAgain(tx, box);
     if (changed === 0) return 0;
     new SnapshotRepository().noteChange(tx);
     new ActivityService(dataSource).record(tx, SYSTEM, {
@@ -48,7 +42,7 @@ async function rotateEncryptionKey(dataSource: DataSource, isDryRun: boolean): P
     });
     return changed;
   });
-  const { unreadable } = await readSealed(dataSource, box, form);
+  const { unreadable } = await readSealed(dataSource, box);
   say(`${counted(sealed, 'upstream key')} of ${count} sealed again.`);
   for (const { place } of unreadable)
     say(`The key of upstream ${place.upstreamId} opens with neither key.`);

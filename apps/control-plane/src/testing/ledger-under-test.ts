@@ -187,7 +187,7 @@ export function usageEvent(
     protocol: 'chat',
     is_stream: false,
     upstream_id: 1,
-    attempts: [{ upstream_id: 1, status: 200, duration_ms: 120 }],
+    attempts: [{ upstream_id: 1, route_id: 1, status: 200, duration_ms: 120 }],
     outcome: 'completed',
     status: 200,
     ...tokenFieldsOf({ ...NO_USAGE, input: tokens }),

@@ -18,8 +18,8 @@ export interface SpeakingNodeOptions {
   follows?: boolean;
   /** The node's complaint about every snapshot. */
   refuses?: string;
-  /** Further facts that a node of this release reports; without them the node is one of the release before. */
-  later?: Pick<NodeReport, 'lineage' | 'abilities' | 'upstreams' | 'doubted' | 'redis' | 'format'>;
+  /** Facts that its report states; those of a node that was just started for the rest. */
+  reports?: Partial<NodeReport>;
   /** In-memory tables it answers `dump` with. */
   tables?: Record<string, { key: string; value: unknown }[]>;
 }
@@ -88,7 +88,13 @@ export class SpeakingNode {
       in_flight: 0,
       unacknowledged: 0,
       software: 'test',
-      ...this.options.later,
+      lineage: 0,
+      abilities: [],
+      upstreams: [],
+      journals_set_aside: 0,
+      doubted: [],
+      redis: null,
+      ...this.options.reports,
     };
     await this.store.writeReport({
       ...report,

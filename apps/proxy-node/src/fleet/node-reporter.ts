@@ -1,6 +1,5 @@
 import {
   credentialMark,
-  FORMATS,
   hashCredential,
   NODE_ABILITIES,
   READ_FORMATS,
@@ -8,7 +7,6 @@ import {
   REPORTED_UPSTREAMS_MAX,
   clockAbility,
   shardsAbility,
-  type FormatNumbers,
   type DesiredNodeState,
   type NodeReport,
 } from '@tollgate/contracts';
@@ -41,8 +39,8 @@ export interface NodeReporterParts {
   unacknowledged: () => number;
   /** Worst first. */
   journalsSetAside: () => number;
-  failingUpstreams: () => NonNullable<NodeReport['upstreams']>;
-  doubtedUpstreams: () => NonNullable<NodeReport['doubted']>;
+  failingUpstreams: () => NodeReport['upstreams'];
+  doubtedUpstreams: () => NodeReport['doubted'];
   /** 0 while the node's clock agrees with those of its providers. */
   clockAheadMs: () => number;
   identity: NodeIdentity;
@@ -66,10 +64,8 @@ export class NodeReporter {
   #hasWrongCredential = false;
   #timer: NodeJS.Timeout | null = null;
   /** The state from the previous report: a report does not wait for a new one. */
-  #redis: NodeReport['redis'];
+  #redis: NodeReport['redis'] = null;
   #isFailing = false;
-  /** The formats that every process reads, as the control plane last reported them. */
-  #formats: FormatNumbers = {};
 
   constructor(parts: NodeReporterParts) {
     this.#parts = parts;
@@ -109,7 +105,6 @@ export class NodeReporter {
   /** A node without a desired state is not part of the fleet yet: it waits for its registration. */
   #follow(desired: DesiredNodeState | null): void {
     const { gate, log, identity } = this.#parts;
-    this.#formats = desired?.formats ?? {};
     const before = gate.closure;
     const mark = credentialMark(identity.name, this.#credentialHash);
     if (desired?.credentials) this.#hasWrongCredential = !desired.credentials.includes(mark);
@@ -153,10 +148,7 @@ export class NodeReporter {
       journals_set_aside: journalsSetAside(),
       upstreams: failingUpstreams().slice(0, REPORTED_UPSTREAMS_MAX),
       doubted: doubtedUpstreams().slice(0, REPORTED_UPSTREAMS_MAX),
-      ...((this.#formats['report'] ?? 1) >= FORMATS.report && {
-        format: FORMATS.report,
-        ...(this.#redis && { redis: this.#redis }),
-      }),
+      redis: this.#redis,
     };
     return { ...report, proof: proveReport(report, this.#credentialHash) };
   }

@@ -39,8 +39,7 @@ const openHoldSchema = z.object({
   keyId: count,
   modelId: count,
   subscriptionId: count,
-  /** Absent from lines of earlier builds. */
-  generation: count.default(0),
+  generation: count,
   epoch: z.string(),
   claims: usageFinalSchema.shape.budgets,
   price: priceVersionSchema
@@ -57,14 +56,14 @@ const openHoldSchema = z.object({
 });
 /** By class; a class that is absent is 0. */
 export type JournalledCounts = Readonly<Partial<Record<TokenClass, number>>>;
-/** Earlier releases wrote counts by their place in this list. */
-const PLACES = ['input', 'cache_read', 'cache_write', 'output', 'reasoning'] as const;
-const placedCounts = z.tuple([count, count, count, count, count]);
-const countsSchema = z.union([z.record(z.string(), count), placedCounts]).transform(byClass);
 
 const lineSchema = z.discriminatedUnion('t', [
   z.object({ t: z.literal('A'), hold: openHoldSchema }),
-  z.object({ t: z.literal('C'), at: milliseconds, counts: z.record(rid, countsSchema) }),
+  z.object({
+    t: z.literal('C'),
+    at: milliseconds,
+    counts: z.record(rid, z.record(z.string(), count)),
+  }),
   z.object({
     t: z.literal('F'),
     at: milliseconds,
@@ -144,11 +143,6 @@ export function toUsage(counts: JournalledCounts): TokenUsage {
 export function raisedCounts(one: JournalledCounts, other: JournalledCounts): JournalledCounts {
   const [usage, later] = [toUsage(one), toUsage(other)];
   return toCounts(usageOf(({ key }) => Math.max(usage[key], later[key])));
-}
-
-function byClass(read: Record<string, number> | z.infer<typeof placedCounts>): JournalledCounts {
-  if (!Array.isArray(read)) return read;
-  return Object.fromEntries(PLACES.map((name, place) => [name, read[place] ?? 0]));
 }
 
 /** A whole line always ends in a line feed; JSON text never contains one. */

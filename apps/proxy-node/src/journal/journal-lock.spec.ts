@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { JournalLocked, lockJournal, tryLock, type JournalLock } from './journal-lock.ts';
@@ -105,55 +105,5 @@ describe('the lock of a journal', () => {
     expect(existsSync(join(folder, 'lock.db'))).toBe(true);
     expect((await startOwner()).said).toBe('busy');
     lock.release();
-  });
-});
-
-describe('a lock of an earlier release', () => {
-  const mark = (text: string): void => writeFileSync(join(folder, 'lock'), text);
-  const isTaken = (): boolean => {
-    const lock = tryLock(folder);
-    lock?.release();
-    return lock !== undefined;
-  };
-  const bootId = (): string => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
-
-  test('is honoured while its process lives, and written for nodes of that release', async () => {
-    const lock = tryLock(folder);
-    const own = readFileSync(join(folder, 'lock'), 'utf8');
-    expect(own.startsWith(`${process.pid} `)).toBe(true);
-    lock?.release();
-    expect(existsSync(join(folder, 'lock'))).toBe(false);
-    // The last holder of lock.db is known to have exited; a node of an earlier release has none.
-    rmSync(join(folder, 'lock.db'));
-    mark(own);
-    expect(isTaken()).toBe(false);
-    await expect(lockJournal(folder, 60)).rejects.toThrow(/delete the file "lock"/);
-  });
-
-  test('is honoured whatever process id it names, when a process of that start time lives', () => {
-    const own = tryLock(folder);
-    const [, ...startTime] = readFileSync(join(folder, 'lock'), 'utf8').split(' ');
-    own?.release();
-    mark(`999999 ${startTime.join(' ')}`);
-    expect(isTaken()).toBe(process.platform !== 'linux');
-  });
-
-  test('is void after a restart of the machine', () => {
-    mark(`${process.pid} 00000000-0000-0000-0000-000000000000 1`);
-    expect(isTaken()).toBe(true);
-  });
-
-  testAcrossNamespaces(
-    `is in doubt, and honoured, where its process may be hidden${NOTE}`,
-    async () => {
-      mark(`4194304 ${bootId()} 1`);
-      expect((await startOwner({ isApart: true })).said).toBe('busy');
-      expect(isTaken()).toBe(true);
-    },
-  );
-
-  test.each(['', 'nonsense', '12', '12 '])('that says nothing (%j) is honoured', (text) => {
-    mark(text);
-    expect(isTaken()).toBe(false);
   });
 });

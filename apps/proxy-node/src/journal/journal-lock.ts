@@ -4,7 +4,6 @@ import { DatabaseSync } from 'node:sqlite';
 import { z } from 'zod';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { LOCAL_DISK, type JournalDisk } from './journal-disk.ts';
-import { clearMark, ownMark, readMark, removeMark, writeMark } from './journal-mark.ts';
 import { pause, SYSTEM_TIMERS, type Timers } from '../timers.ts';
 
 const LOCK_FILE = 'lock.db';
@@ -50,7 +49,8 @@ export async function lockJournal(
     disk.makeFolder(folder);
     const lock = take(folder);
     if (lock) return lock;
-    if (monotonicNow() >= deadline) throw new JournalLocked(explain(folder));
+    if (monotonicNow() >= deadline)
+      throw new JournalLocked(`the journal in ${folder} is in use by another process`);
     await pause(timers, RETRY_MS);
   }
 }
@@ -73,21 +73,17 @@ export function tryLock(folder: string): JournalLock | undefined {
   }
 }
 
-const ownerSchema = z.object({ fence: z.number(), mark: z.string(), is_retired: z.number() });
+const ownerSchema = z.object({ fence: z.number(), is_retired: z.number() });
 
 function lockWith(database: DatabaseSync, folder: string): JournalLock | undefined {
   const owner = readOwner(database);
   // Its file was removed while this process waited for it; the next try makes a new one.
   if (owner?.is_retired) return undefined;
-  if (!clearMark(folder, owner?.mark)) return undefined;
-  const fence = raiseFence(database, owner?.fence ?? 0);
-  // A mark that is not noted in lock.db would look like that of an earlier release after a crash.
-  if (fence !== null && !writeMark(folder)) return undefined;
-  const release = (): void => {
-    removeMark(folder);
-    database.close();
+  return {
+    fence: raiseFence(database, owner?.fence ?? 0),
+    release: () => database.close(),
+    retire: () => retire(database, folder),
   };
-  return { fence, release, retire: () => retire(database, folder) };
 }
 
 function openExclusively(path: string): DatabaseSync | undefined {
@@ -108,18 +104,16 @@ function openExclusively(path: string): DatabaseSync | undefined {
 function readOwner(database: DatabaseSync): z.output<typeof ownerSchema> | undefined {
   const tables = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'owner'").all();
   if (tables.length === 0) return undefined;
-  const row = database.prepare('SELECT fence, mark, is_retired FROM owner WHERE id = 1').get();
+  const row = database.prepare('SELECT fence, is_retired FROM owner WHERE id = 1').get();
   return row && ownerSchema.parse(row);
 }
 
 function raiseFence(database: DatabaseSync, earlier: number): number | null {
   try {
     database.exec(
-      'CREATE TABLE IF NOT EXISTS owner (id INTEGER PRIMARY KEY CHECK (id = 1), fence INTEGER NOT NULL, mark TEXT NOT NULL, is_retired INTEGER NOT NULL DEFAULT 0)',
+      'CREATE TABLE IF NOT EXISTS owner (id INTEGER PRIMARY KEY CHECK (id = 1), fence INTEGER NOT NULL, is_retired INTEGER NOT NULL DEFAULT 0)',
     );
-    database
-      .prepare('INSERT OR REPLACE INTO owner (id, fence, mark) VALUES (1, ?, ?)')
-      .run(earlier + 1, ownMark());
+    database.prepare('INSERT OR REPLACE INTO owner (id, fence) VALUES (1, ?)').run(earlier + 1);
     return earlier + 1;
   } catch (error) {
     // A full disk must not keep finals from being settled; the lock itself needs no room.
@@ -130,7 +124,6 @@ function raiseFence(database: DatabaseSync, earlier: number): number | null {
 
 /** A process that waits for this file finds the note in it; a later one makes a new file. */
 function retire(database: DatabaseSync, folder: string): void {
-  removeMark(folder);
   try {
     database.exec('UPDATE owner SET is_retired = 1');
     for (const name of [LOCK_FILE, `${LOCK_FILE}-journal`])
@@ -141,13 +134,6 @@ function retire(database: DatabaseSync, folder: string): void {
   } finally {
     database.close();
   }
-}
-
-function explain(folder: string): string {
-  const mark = readMark(folder);
-  return mark === undefined
-    ? `the journal in ${folder} is in use by another process`
-    : `the journal in ${folder} is in use by process ${mark}, or was left by an earlier release that was killed: once no node runs on this folder, delete the file "lock" in it`;
 }
 
 /** https://www.sqlite.org/rescode.html; undefined for another kind of error. */

@@ -1,4 +1,3 @@
-import { NO_USAGE } from '@tollgate/contracts';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { openHold } from '../../test/usage/holds.ts';
@@ -188,28 +187,6 @@ describe('journal replay', () => {
       charge: 0,
       status: 500,
     });
-  });
-});
-
-test('counts of a release that wrote them by their place are read', () => {
-  const hold = holdOf(uuidV7(STARTED_AT));
-  const replay = emptyReplay();
-  replayText(
-    replay,
-    admittedLine(hold) +
-      encodeLine(
-        JSON.stringify({ t: 'C', at: STARTED_AT + 10, counts: { [hold.rid]: [3, 5, 7, 11, 2] } }),
-      ) +
-      countsLine(STARTED_AT + 20, { [hold.rid]: { input: 4, output: 10 } }),
-  );
-  expect(replay).toMatchObject({ unreadable: 0 });
-  expect(toUsage(replay.lost.get(hold.rid)?.counts ?? {})).toEqual({
-    ...NO_USAGE,
-    input: 4,
-    cacheRead: 5,
-    cacheWrite: 7,
-    output: 11,
-    reasoning: 2,
   });
 });
 

@@ -17,7 +17,7 @@ const FINAL: UsageFinal = {
   protocol: 'chat',
   is_stream: true,
   upstream_id: 1,
-  attempts: [{ upstream_id: 1, status: 200, duration_ms: 120 }],
+  attempts: [{ upstream_id: 1, route_id: 1, status: 200, duration_ms: 120 }],
   outcome: 'completed',
   status: 200,
   input_tokens: 100,
@@ -65,7 +65,7 @@ test('10,000 models and 10,000 upstreams are scraped as a bounded number of seri
       {
         ...FINAL,
         model_id: index + 1,
-        attempts: [{ upstream_id: index + 1, status: 200, duration_ms: 1 }],
+        attempts: [{ upstream_id: index + 1, route_id: 1, status: 200, duration_ms: 1 }],
       },
       { model: `model-${index}` },
     );

@@ -167,8 +167,7 @@ export function continuesPrefill({ prefills }: Tries, { route, upstream }: Candi
 
 /** A route that was only slower than the one that broke off may continue its answer. */
 export function readmitLosers({ attempts }: Delivery, { tried }: Tries): void {
-  for (const { error, route_id: id } of attempts)
-    if (error === 'hedge_lost' && id !== undefined) forget(tried, id);
+  for (const { error, route_id: id } of attempts) if (error === 'hedge_lost') forget(tried, id);
 }
 
 /** A model that the names do not tell may refuse a prefill: its route is asked again, with an instruction. */

@@ -39,7 +39,7 @@ export function comingFrom(attempts: readonly RouteAttempt[]): RouteAttempt[] {
   return [
     {
       upstream_id: last.upstream_id,
-      ...(last.route_id !== undefined && { route_id: last.route_id }),
+      route_id: last.route_id,
       error: 'other_model',
       duration_ms,
     },

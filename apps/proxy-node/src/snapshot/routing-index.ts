@@ -76,13 +76,6 @@ export class RoutingIndex {
     return routes.find(({ upstream }) => upstream.id === upstreamId)?.route.upstream_model;
   }
 
-  /** The models that have a route to it. */
-  modelsOf(upstreamId: number): number[] {
-    return this.snapshot.document.routes
-      .filter((route) => route.upstream_id === upstreamId)
-      .map((route) => route.model_id);
-  }
-
   hasRoutes(modelId: number): boolean {
     return this.#tiers.has(modelId);
   }

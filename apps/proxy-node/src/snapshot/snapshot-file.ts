@@ -19,7 +19,6 @@ export class SnapshotFile {
     this.#worker = worker;
   }
 
-  /** Beside the snapshot, which earlier releases read as it is. */
   get #standingPath(): string {
     return this.#path.replace(/\.json$/, '-standing.json');
   }

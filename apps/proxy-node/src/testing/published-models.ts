@@ -96,7 +96,7 @@ export class PublishedModels {
       idle_timeout_ms: 5_000,
       total_timeout_ms: 20_000,
     };
-    const sealed = this.#box.seal(secret, { upstreamId: id, baseUrl }, 'v2');
+    const sealed = this.#box.seal(secret, { upstreamId: id, baseUrl });
     this.#document.upstreams.push({
       id,
       name: `upstream-${id}`,

@@ -96,9 +96,7 @@ function isReached(place: StoredPlace, { caller, index, use }: Asking): boolean 
   const models = [...place.modelIds, ...(use?.modelIds ?? [])];
   if (!models.every(mayUse) || (isConversation(place) && use === null)) return false;
   if (place.keyId === caller.keyId) return true;
-  if (place.keyId === null && place.modelIds.length === 0)
-    return index.modelsOf(place.upstreamId).some(mayUse);
-  return use ? use.isComplete && use.modelIds.length > 0 : place.keyId === null;
+  return use ? use.isComplete && use.modelIds.length > 0 : place.modelIds.length > 0;
 }
 
 function placeOf(

@@ -2075,7 +2075,7 @@ export interface components {
             resolved_at: string | null;
         };
         /** @enum {string} */
-        AlertRule: "node_offline" | "node_refuses_snapshot" | "node_misconfigured" | "node_clock" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "prompt_excess" | "settlement_backlog" | "partitions_late" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "restore_open" | "overdraft" | "budget_threshold" | "budget_exhausted" | "budget_shared" | "low_balance" | "auto_recharge_failed" | "payout_unsettled" | "model_not_priced";
+        AlertRule: "node_offline" | "node_refuses_snapshot" | "node_misconfigured" | "node_clock" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "prompt_excess" | "settlement_backlog" | "partitions_late" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "restore_open" | "overdraft" | "budget_threshold" | "budget_exhausted" | "budget_shared" | "low_balance" | "auto_recharge_failed" | "payout_unsettled";
         AutoRecharge: {
             id: number;
             user_id: number;
@@ -4060,7 +4060,7 @@ export interface components {
             /** @description Every upstream that was tried, or, where none of the rest could be, was passed over (`error` is `resting`, `full` or `no_token`) */
             route: {
                 upstream_id: number;
-                route_id?: number;
+                route_id: number;
                 status?: number;
                 error?: string;
                 duration_ms: number;
@@ -4136,7 +4136,7 @@ export interface components {
             /** @description Every upstream that was tried, or, where none of the rest could be, was passed over (`error` is `resting`, `full` or `no_token`) */
             route: {
                 upstream_id: number;
-                route_id?: number;
+                route_id: number;
                 status?: number;
                 error?: string;
                 duration_ms: number;
@@ -4447,7 +4447,7 @@ export interface components {
             /** @description Requests in its journal that the control plane has not acknowledged */
             unacknowledged: number;
             software: string;
-            /** @description How long Redis took to answer it; null from a node of an earlier release */
+            /** @description How long Redis took to answer it; null before the first answer */
             redis_round_trip_ms: number | null;
             /** @description By how much its clock is ahead of Redis'; below 0: behind; null as above */
             clock_ahead_ms: number | null;

@@ -102,10 +102,6 @@ export const ALERT_RULES = [
   {
     "name": "payout_unsettled",
     "severity": "warning"
-  },
-  {
-    "name": "model_not_priced",
-    "severity": "warning"
   }
 ] as const;
 

@@ -3,39 +3,6 @@ import type { NodeReport } from '../fleet.ts';
 
 type ProvenReport = Omit<NodeReport, 'proof'>;
 
-/** Every word of a report, in the order that is signed: an attacker who can only write Redis must not be able to alter one of them. */
-const PROVEN_FIELDS = [
-  'name',
-  'worker',
-  'instance',
-  'url',
-  'state',
-  'version',
-  'checksum',
-  'applied_at',
-  'refused',
-  'started_at',
-  'reported_at',
-  'in_flight',
-  'unacknowledged',
-  'software',
-] as const satisfies readonly (keyof ProvenReport)[];
-
-/** Signed as well by nodes that report them. A report from which they were taken is proven by neither list. */
-const LATER_FIELDS = [
-  'lineage',
-  'abilities',
-  'upstreams',
-  'journals_set_aside',
-] as const satisfies readonly (keyof ProvenReport)[];
-
-/** Signed as well since reports of format 2. */
-const SINCE_FORMAT_2 = [
-  'doubted',
-  'format',
-  'redis',
-] as const satisfies readonly (keyof ProvenReport)[];
-
 /** SHA-256 of a node or fleet credential, hex: what `proxy_nodes.credential_hash` keeps, and the key of every proof. */
 export function hashCredential(credential: string): string {
   return createHash('sha256').update(credential).digest('hex');
@@ -49,20 +16,17 @@ export function credentialMark(name: string, credentialHash: string): string {
     .slice(0, 16);
 }
 
-/** `NodeReport.proof`: shows that the sender holds the credential without sending it. */
+/** `NodeReport.proof`: shows that the sender holds the credential without sending it. Covers every field, so that an attacker who can only write Redis cannot alter one. */
 export function proveReport(report: ProvenReport, credentialHash: string): string {
+  const { proof: _, ...fields }: ProvenReport & { proof?: string } = report;
   return (
     createHmac('sha256', Buffer.from(credentialHash, 'hex'))
       // JSON keeps a field from running over into the next.
-      .update(JSON.stringify(signedFields(report).map((field) => report[field])))
+      .update(
+        JSON.stringify(Object.entries(fields).sort(([one], [other]) => (one < other ? -1 : 1))),
+      )
       .digest('hex')
   );
-}
-
-function signedFields(report: ProvenReport): readonly (keyof ProvenReport)[] {
-  if (report.format !== undefined) return [...PROVEN_FIELDS, ...LATER_FIELDS, ...SINCE_FORMAT_2];
-  const hasLater = LATER_FIELDS.some((field) => report[field] !== undefined);
-  return hasLater ? [...PROVEN_FIELDS, ...LATER_FIELDS] : PROVEN_FIELDS;
 }
 
 export function isReportProven(report: NodeReport, credentialHash: string): boolean {

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
 import type { EncryptionKeys } from './control-plane-mac.ts';
 
-/** For what, or by whom, something stored was made. Neither is known of what earlier releases sealed, other than responses. */
+/** For what, or by whom, something stored was made. */
 export interface StoredMaker {
   /** The models that it was made with. */
   modelIds: readonly number[];

@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { createSecretBox, SecretUnreadable, type SecretForm } from './sealed-secret.ts';
+import { createSecretBox, SecretUnreadable } from './sealed-secret.ts';
 
 const newKey = () => randomBytes(32).toString('base64url');
 const [KEY, OTHER_KEY] = [newKey(), newKey()];
 const place = { upstreamId: 7, baseUrl: 'https://api.example.com/v1' };
 const box = createSecretBox({ current: KEY });
 
-describe.each<SecretForm>(['v1', 'v2'])('S11: secrets sealed in form %s', (form) => {
-  const envelope = box.seal('sk-canary-ä', place, form);
+describe('S11: sealed secrets', () => {
+  const envelope = box.seal('sk-canary-ä', place);
 
   test('open for their upstream and show nothing of themselves', () => {
     expect(box.open(envelope, place)).toBe('sk-canary-ä');
     expect(envelope).not.toContain('canary');
-    expect(box.seal('sk-canary-ä', place, form)).not.toBe(envelope);
+    expect(box.seal('sk-canary-ä', place)).not.toBe(envelope);
   });
 
   test('swapped to another row open for neither', () => {
@@ -33,8 +33,9 @@ describe.each<SecretForm>(['v1', 'v2'])('S11: secrets sealed in form %s', (form)
       changed(parts.length - 2, (part) => part.slice(0, 8)),
       parts.slice(0, -1).join('.'),
       `${envelope}.AAAA`,
-      'v1...',
-      'v2....',
+      'v1....',
+      changed(0, () => 'v2'),
+      changed(1, () => ''),
       '',
     ])
       expect(() => box.open(damaged, place)).toThrow(SecretUnreadable);
@@ -47,15 +48,14 @@ describe.each<SecretForm>(['v1', 'v2'])('S11: secrets sealed in form %s', (form)
   });
 });
 
-test('S11: a secret of form v2 opens for no other address of its upstream', () => {
-  const envelope = box.seal('sk-canary', place, 'v2');
+test('S11: a secret opens for no other address of its upstream', () => {
+  const envelope = box.seal('sk-canary', place);
   for (const baseUrl of ['https://evil.example/v1', 'https://api.example.com/v2', ''])
     expect(() => box.open(envelope, { ...place, baseUrl })).toThrow(SecretUnreadable);
 });
 
-test('an envelope of the form before, or under the key before, is to be sealed again', () => {
-  const envelope = box.seal('sk-canary', place, 'v2');
-  expect(box.isCurrent(envelope, 'v2')).toBe(true);
-  expect(box.isCurrent(box.seal('sk-canary', place, 'v1'), 'v2')).toBe(false);
-  expect(createSecretBox({ current: OTHER_KEY, next: KEY }).isCurrent(envelope, 'v2')).toBe(false);
+test('an envelope under the key before is to be sealed again', () => {
+  const envelope = box.seal('sk-canary', place);
+  expect(box.isCurrent(envelope)).toBe(true);
+  expect(createSecretBox({ current: OTHER_KEY, next: KEY }).isCurrent(envelope)).toBe(false);
 });

@@ -3,16 +3,15 @@ import { keyIdOf, type EncryptionKeys } from './control-plane-mac.ts';
 
 /**
  * An upstream's API key at rest, in PostgreSQL, Redis and on a node's disk: AES-256-GCM with a random 96-bit nonce under a key derived from
- * ENCRYPTION_KEY for this one purpose. Two forms, base64url:
- * `v2.<key id>.<nonce>.<tag>.<ciphertext>` is bound to the upstream and to its address, so it opens for no other host;
- * `v1.<nonce>.<tag>.<ciphertext>` is bound to the upstream alone. Nodes of an earlier release read v1 only.
+ * ENCRYPTION_KEY for this one purpose: `v1.<key id>.<nonce>.<tag>.<ciphertext>` in base64url. It is bound to the upstream and to its address, so it
+ * opens for no other host.
  */
 export interface SecretBox {
-  seal(secret: string, place: SecretPlace, form: SecretForm): string;
+  seal(secret: string, place: SecretPlace): string;
   /** Throws SecretUnreadable for a damaged envelope, an unknown key or another place. */
   open(envelope: string, place: SecretPlace): string;
-  /** True when the text has this form and, in v2, the current key: nothing is gained by sealing it again. */
-  isCurrent(envelope: string, form: SecretForm): boolean;
+  /** True when it is sealed with the current key: nothing is gained by sealing it again. */
+  isCurrent(envelope: string): boolean;
 }
 
 /** The purpose of a secret and the address to which it may be sent. */
@@ -20,7 +19,6 @@ export interface SecretPlace {
   upstreamId: number;
   baseUrl: string;
 }
-export type SecretForm = 'v1' | 'v2';
 
 export class SecretUnreadable extends Error {
   constructor() {
@@ -33,37 +31,29 @@ export class SecretUnreadable extends Error {
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const KEY_BYTES = 32;
-const PARTS = { v1: 4, v2: 5 } as const satisfies Record<SecretForm, number>;
+const FORM = 'v1';
+const PARTS = 5;
 
 interface Keys {
   id: string;
-  v1: Buffer;
-  v2: Buffer;
+  cipher: Buffer;
 }
 
 export function createSecretBox({ current, next }: EncryptionKeys): SecretBox {
   const newest = deriveKeys(current);
   const known = next === undefined ? [newest] : [newest, deriveKeys(next)];
   return {
-    seal: (secret, place, form) =>
-      [
-        ...(form === 'v2' ? ['v2', newest.id] : ['v1']),
-        ...encrypt(newest[form], secret, boundTo(place, form)),
-      ].join('.'),
+    seal: (secret, place) =>
+      [FORM, newest.id, ...encrypt(newest.cipher, secret, boundTo(place))].join('.'),
     open: (envelope, place) => {
-      const [form, ...parts] = envelope.split('.');
-      if ((form !== 'v1' && form !== 'v2') || parts.length !== PARTS[form] - 1)
-        throw new SecretUnreadable();
-      const keyId = form === 'v2' ? parts.shift() : undefined;
-      for (const keys of known) {
-        if (keyId !== undefined && keys.id !== keyId) continue;
-        const secret = decrypt(keys[form], parts, boundTo(place, form));
-        if (secret !== null) return secret;
-      }
-      throw new SecretUnreadable();
+      const [form, id, ...parts] = envelope.split('.');
+      const keys = known.find((each) => each.id === id);
+      if (form !== FORM || !keys || parts.length !== PARTS - 2) throw new SecretUnreadable();
+      const secret = decrypt(keys.cipher, parts, boundTo(place));
+      if (secret === null) throw new SecretUnreadable();
+      return secret;
     },
-    isCurrent: (envelope, form) =>
-      envelope.startsWith(form === 'v2' ? `v2.${newest.id}.` : `${form}.`),
+    isCurrent: (envelope) => envelope.startsWith(`${FORM}.${newest.id}.`),
   };
 }
 
@@ -71,15 +61,13 @@ function deriveKeys(encryptionKey: string): Keys {
   const master = Buffer.from(encryptionKey, 'base64url');
   if (master.length !== KEY_BYTES)
     throw new RangeError('ENCRYPTION_KEY must be 32 bytes in base64url');
-  const derive = (form: SecretForm): Buffer =>
-    Buffer.from(hkdfSync('sha256', master, '', `tollgate/sealed-secret/${form}`, KEY_BYTES));
-  return { id: keyIdOf(encryptionKey), v1: derive('v1'), v2: derive('v2') };
+  const cipher = hkdfSync('sha256', master, '', `tollgate/sealed-secret/${FORM}`, KEY_BYTES);
+  return { id: keyIdOf(encryptionKey), cipher: Buffer.from(cipher) };
 }
 
 /** JSON keeps a part from running over into the next. */
-function boundTo({ upstreamId, baseUrl }: SecretPlace, form: SecretForm): Buffer {
-  const owner = `upstream:${upstreamId}`;
-  return Buffer.from(form === 'v1' ? owner : JSON.stringify([owner, baseUrl]));
+function boundTo({ upstreamId, baseUrl }: SecretPlace): Buffer {
+  return Buffer.from(JSON.stringify([`upstream:${upstreamId}`, baseUrl]));
 }
 
 function encrypt(key: Buffer, secret: string, associated: Buffer): string[] {

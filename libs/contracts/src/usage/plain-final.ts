@@ -62,7 +62,7 @@ class Shape {
 
 const ATTEMPT = new Shape({
   upstream_id: always(isUpstream),
-  route_id: maybe(isId),
+  route_id: always(isId),
   status: maybe(isInteger),
   error: maybe(isText(ERROR_CHARS_MAX)),
   duration_ms: always(isDuration),

@@ -35,8 +35,7 @@ export type AttemptCost = z.infer<typeof attemptCostSchema>;
 
 export const routeAttemptSchema = z.strictObject({
   upstream_id: upstreamId,
-  /** Absent in what releases before rests were kept per route have written. */
-  route_id: id.optional(),
+  route_id: id,
   /** The HTTP status of the upstream; absent when it never answered. */
   status: integer.optional(),
   /** A short machine-readable reason; absent on success. */
@@ -77,7 +76,7 @@ export const usageFinalSchema = z.strictObject({
   ...tokenFields(tokens, tokens.optional()),
   /** The charge of the whole request in charged tokens. The worker recomputes it from the counts and the price version. */
   charge: tokens,
-  /** The SHA-256 (hex) of the API key that the client presented. It exposes a live record that exists only in Redis, and is not stored. */
+  /** The SHA-256 (hex) of the API key that the client presented. It exposes a live record that exists only in Redis, is absent where the node was lost, and is not stored. */
   key_hash: z
     .string()
     .regex(/^[0-9a-f]{64}$/)

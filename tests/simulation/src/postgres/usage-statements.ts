@@ -166,14 +166,10 @@ const dropDays: Statement = (db, tx, [before]) => {
   return [];
 };
 
-/** Registered, without credentials of their own, and of a release that signs its finals and holds. */
+/** Registered, without credentials of their own. */
 const NODES = ['node-a', 'node-b'].map((name) => ({
   name,
   credential_hashes: [],
-  signs_finals_since: new Date(0),
-  signs_holds_since: new Date(0),
-  created_at: new Date(0),
-  last_seen_at: new Date(0),
   deleted_at: null,
 }));
 

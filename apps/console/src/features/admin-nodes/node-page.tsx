@@ -151,7 +151,7 @@ function workerColumns(nodes: Words['admin']['nodes']): Column<Shape<'Worker'>>[
   ];
 }
 
-/** A node of an earlier release does not report it. */
+/** Unknown before Redis' first answer. */
 function Milliseconds({ of: ms }: { of: number | null }) {
   const { locale } = useSpeech();
   if (ms === null) return '–';

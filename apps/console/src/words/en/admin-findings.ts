@@ -27,7 +27,6 @@ export const adminFindings = {
     low_balance: 'Tokens run low',
     auto_recharge_failed: 'A recharge failed',
     payout_unsettled: 'A payout has no outcome',
-    model_not_priced: 'A model for sale has no price',
   },
   equalities: {
     ledger_transactions: {

@@ -28,7 +28,6 @@ export const adminFindings: typeof en.admin.findings = {
     low_balance: 'Token 即将用完',
     auto_recharge_failed: '自动充值失败',
     payout_unsettled: '退款没有结果',
-    model_not_priced: '在售模型没有价格',
   },
   equalities: {
     ledger_transactions: { title: '账本交易', says: '每笔交易的分录之和为零' },

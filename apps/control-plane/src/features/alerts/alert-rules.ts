@@ -26,7 +26,6 @@ export const ALERT_RULES = {
   low_balance: 'info',
   auto_recharge_failed: 'warning',
   payout_unsettled: 'warning',
-  model_not_priced: 'warning',
 } as const satisfies Record<string, AlertSeverity>;
 
 /** Lists the message kinds of rules that have several messages; `detail.kind` of an alert names its kind. */

@@ -19,7 +19,7 @@ const UNREADABLE = 'unreadable';
 export interface KeyUse {
   accountId: number;
   keyId: number;
-  /** Undefined in finals of an earlier release. */
+  /** Undefined in the final of a request whose node was lost. */
   keyHash: string | undefined;
 }
 

@@ -8,7 +8,6 @@ import { ModelFamiliesRow } from './model-families.entity.ts';
 import { ModelFamiliesService } from './model-families.service.ts';
 import { ModelsService } from './models.service.ts';
 import { PriceVersionRow } from './price-version.entity.ts';
-import { PriceWatch } from './price-watch.ts';
 import { PricesInForce } from './prices-in-force.service.ts';
 import { PricingService } from './pricing.service.ts';
 
@@ -20,7 +19,7 @@ import { PricingService } from './pricing.service.ts';
     ActivityModule,
     AlertsModule,
   ],
-  providers: [ModelsService, PricingService, PricesInForce, ModelFamiliesService, PriceWatch],
+  providers: [ModelsService, PricingService, PricesInForce, ModelFamiliesService],
   exports: [ModelsService, PricingService, PricesInForce, ModelFamiliesService],
 })
 export class ModelsModule {}

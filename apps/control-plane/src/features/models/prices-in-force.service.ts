@@ -12,11 +12,6 @@ export const IN_FORCE = inForceAt('now()');
 /** Selects prices that charge something or are declared free: an undeclared zero is not a price. */
 const IS_DELIBERATE =
   '(price.is_free OR (price.price_per_million > 0 AND price.weight_input + price.weight_output > 0))';
-/** Selects models on the shelf whose price in force is missing or an undeclared zero. */
-export const FOR_SALE_UNPRICED = `
-  SELECT model.id, model.name FROM models model
-  WHERE model.deleted_at IS NULL AND model.is_on_shelf
-    AND NOT EXISTS (SELECT FROM price_versions price WHERE price.model_id = model.id AND ${IN_FORCE} AND ${IS_DELIBERATE})`;
 
 const priceNowRow = z.object({ price_per_million: z.coerce.bigint(), at: z.string() });
 interface PriceNow {

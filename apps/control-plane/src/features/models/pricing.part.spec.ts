@@ -104,9 +104,8 @@ describe('pricing', () => {
     });
     expect(second?.weights).toEqual({ ...TIER_WEIGHTS, weight_audio_input: '7' });
     const rows = await readRoutingRows(plane.dataSource.manager);
-    const spoken = { ...rows, spokenProtocols: ['price_tiers'] };
     expect(
-      compileSnapshot(spoken).models.find(({ id }) => id === model.id)?.prices[0]?.tiers?.[0],
+      compileSnapshot(rows).models.find(({ id }) => id === model.id)?.prices[0]?.tiers?.[0],
     ).toMatchObject({ above_prompt_tokens: 200_000, weights: { weight_input: 2_500_000 } });
   });
 

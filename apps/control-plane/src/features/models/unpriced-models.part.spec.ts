@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { PriceWatch } from './price-watch.ts';
 import { plane, ledger, user, market } from './models-under-test.ts';
 
 describe('a model without a price', () => {
@@ -62,23 +61,5 @@ describe('a model without a price', () => {
       buy('renew', model.id, 6),
     ]);
     expect(halves.filter(({ status }) => status < 300)).toHaveLength(1);
-  });
-
-  test('that an earlier release put on the shelf stays there and raises an alert until it is priced', async () => {
-    const model = await unpriced('of-old');
-    await ledger.query('INSERT INTO price_versions (model_id, price_per_million) VALUES ($1, 0)', [
-      model.id,
-    ]);
-    await ledger.query('UPDATE models SET is_on_shelf = true WHERE id = $1', [model.id]);
-    const watch = plane.app.get(PriceWatch, { strict: false });
-    const alert = async () =>
-      (await ledger.asAdmin('GET', `/admin/alerts?status=all&subject=model:${model.id}`)).body.data;
-    await watch.look();
-    expect(await alert()).toMatchObject([{ rule: 'model_not_priced', status: 'open' }]);
-    expect(await enable(model.id)).toMatchObject(refused);
-    expect((await market()).map((one: { name: string }) => one.name)).toContain('of-old');
-    await ledger.asAdmin('POST', '/models/pricing', { model_id: model.id, price_per_million: 1 });
-    await watch.look();
-    expect(await alert()).toMatchObject([{ status: 'resolved' }]);
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { FORMATS, NODE_ABILITIES, READ_FORMATS } from '@tollgate/contracts';
+import { FORMATS, NODE_ABILITIES } from '@tollgate/contracts';
 import { FleetStore } from '@tollgate/keyspace';
 import { randomUUID } from 'node:crypto';
 import { eventually } from '@tollgate/harness';
@@ -7,6 +7,8 @@ import { startControlPlane, type ControlPlane } from '../../testing/control-plan
 import { SpeakingNode } from '../../testing/speaking-node.ts';
 
 /** Beside a control plane of this release: nodes and a control plane of the release before. */
+/** The number that this release would write, if its reports had a second format. */
+const SECOND = 2;
 let plane: ControlPlane;
 let fleet: FleetStore;
 const running: SpeakingNode[] = [];
@@ -16,7 +18,7 @@ async function startNode(name: string, abilities: string[]): Promise<SpeakingNod
     redisUrl: plane.services.redisUrl,
     name,
     credential: plane.environment['FLEET_CREDENTIAL'] ?? '',
-    later: { lineage: 1, abilities, upstreams: [] },
+    reports: { abilities },
   }).start();
   running.push(node);
   return node;
@@ -24,10 +26,12 @@ async function startNode(name: string, abilities: string[]): Promise<SpeakingNod
 const desired = async (name: string) => (await fleet.listDesired()).get(name);
 
 beforeAll(async () => {
+  Object.assign(FORMATS, { report: SECOND });
   plane = await startControlPlane();
   fleet = plane.app.get(FleetStore);
 }, 60_000);
 afterAll(async () => {
+  Object.assign(FORMATS, { report: 1 });
   for (const node of running) node.stop();
   await plane?.stop();
 });
@@ -36,11 +40,11 @@ afterAll(async () => {
 const SERVES_IN_THE_FIRST = { state: 'serve', credentials: [expect.any(String)] };
 
 test('a node is asked to write a new format once it reports that it reads it', async () => {
-  await startNode('newer', [...NODE_ABILITIES, ...READ_FORMATS]);
+  await startNode('newer', [...NODE_ABILITIES, `report:${SECOND}`]);
   await eventually(async () =>
     expect(await desired('newer')).toMatchObject({
       state: 'serve',
-      formats: { report: FORMATS.report },
+      formats: { report: SECOND },
     }),
   );
 });
@@ -55,7 +59,7 @@ test('while a control plane of the release before runs, no node writes it; once 
   await eventually(async () => expect(await desired('newer')).toEqual(SERVES_IN_THE_FIRST));
   await fleet.removeControlPlanes(older);
   await eventually(async () =>
-    expect(await desired('newer')).toMatchObject({ formats: { report: FORMATS.report } }),
+    expect(await desired('newer')).toMatchObject({ formats: { report: SECOND } }),
   );
 });
 
@@ -69,6 +73,6 @@ test('while a node of the release before is registered, no node writes it, and t
   const { body } = await plane.call('GET', '/proxy-nodes?q=older', { token: plane.adminToken });
   await plane.call('DELETE', `/proxy-nodes/${body.data[0].id}`, { token: plane.adminToken });
   await eventually(async () =>
-    expect(await desired('newer')).toMatchObject({ formats: { report: FORMATS.report } }),
+    expect(await desired('newer')).toMatchObject({ formats: { report: SECOND } }),
   );
 });

@@ -47,7 +47,7 @@ export class NodeAlerts {
       { kind: 'node', finals: unacknowledged },
     );
     // The workers of a node share one DATA_DIR.
-    const setAside = Math.max(0, ...live.map((worker) => worker.report.journals_set_aside ?? 0));
+    const setAside = Math.max(0, ...live.map((worker) => worker.report.journals_set_aside));
     await this.note(
       'journal_set_aside',
       `node:${node.id}`,
@@ -81,7 +81,7 @@ export class NodeAlerts {
   /** Signatures and tokens need the provider's time. */
   private async followClock(node: KnownNode, live: readonly WatchedWorker[]): Promise<void> {
     const ahead = live
-      .map(({ report }) => clockAheadMs(report.abilities ?? []))
+      .map(({ report }) => clockAheadMs(report.abilities))
       .find((found) => found !== undefined);
     const minutes = Math.round(Math.abs(ahead ?? 0) / 60_000);
     const side = (ahead ?? 0) > 0 ? 'ahead' : 'behind';

@@ -23,7 +23,7 @@ const workerResponseSchema = z
     redis_round_trip_ms: z
       .number()
       .nullable()
-      .describe('How long Redis took to answer it; null from a node of an earlier release'),
+      .describe('How long Redis took to answer it; null before the first answer'),
     clock_ahead_ms: z
       .int()
       .nullable()

@@ -102,20 +102,20 @@ describe('registration', () => {
     thief.stop();
   });
 
-  test('a worker shows how far Redis and its clock are from it; one of an earlier release shows neither', async () => {
+  test('a worker shows how far Redis and its clock are from it; one that Redis has not answered shows neither', async () => {
     await startNode('measuring', {
-      later: { format: 2, redis: { round_trip_ms: 0.42, clock_ahead_ms: -7 } },
+      reports: { redis: { round_trip_ms: 0.42, clock_ahead_ms: -7 } },
     });
-    await startNode('earlier');
+    await startNode('unanswered');
     const workersOf = async (name: string): Promise<unknown> =>
       (await admin('GET', `/proxy-nodes/${(await isRegistered(name)).id}`)).body.workers;
     expect(await workersOf('measuring')).toMatchObject([
       { redis_round_trip_ms: 0.42, clock_ahead_ms: -7 },
     ]);
-    expect(await workersOf('earlier')).toMatchObject([
+    expect(await workersOf('unanswered')).toMatchObject([
       { redis_round_trip_ms: null, clock_ahead_ms: null },
     ]);
-    await removed(await isRegistered('measuring'), await isRegistered('earlier'));
+    await removed(await isRegistered('measuring'), await isRegistered('unanswered'));
   });
 
   test('a deleted node stays away, until an administrator adds it again', async () => {

@@ -4,7 +4,6 @@ import {
   hashCredential,
   isUploadProven,
   type DesiredNodeState,
-  type NodeAbility,
   type NodeReport,
 } from '@tollgate/contracts';
 import { FleetStore, InvalidKeyPart, parseNodeAddress } from '@tollgate/keyspace';
@@ -82,12 +81,6 @@ export class NodeRegistry extends BackgroundService {
       ),
     );
     return known;
-  }
-
-  /** Returns whether every registered node, by its last report, has this ability; true without any. */
-  async canAll(ability: NodeAbility): Promise<boolean> {
-    const { nodes } = await this.repository.fleetAgain();
-    return [...nodes.values()].every(({ abilities }) => abilities.includes(ability));
   }
 
   /** Returns whether an upload comes from the node that it names: a known node, or one that may register itself. Never from a node that was removed. */
@@ -168,7 +161,7 @@ export class NodeRegistry extends BackgroundService {
     this.watch.observe(believed);
     await this.noteAbilities(believed, known);
     await this.publisher.noteSpoken(spokenByAll([...known.nodes.values()]));
-    for (const { version, lineage = 0 } of believed) this.publisher.noteRun({ lineage, version });
+    for (const { version, lineage } of believed) this.publisher.noteRun({ lineage, version });
     const heard = [...known.nodes.values()].filter((node) =>
       this.watch
         .workersOf(node.name)

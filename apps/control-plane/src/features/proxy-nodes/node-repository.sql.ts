@@ -3,7 +3,6 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { prepared } from '../../platform/database/prepared.ts';
 import { repeatedLook } from '../../platform/database/repeated-looks.ts';
-import { setSince } from './node-abilities.ts';
 import { OWN_CREDENTIALS } from './node-credentials.ts';
 import { SILENCE_MS, type KnownNode } from './node-watch.ts';
 
@@ -80,12 +79,11 @@ export class NodeRepository {
     );
   }
 
-  /** A node's software was replaced. The moments from which on it signs its finals and holds stay as long as it does so. */
   async noteAbilities(id: number, abilities: readonly string[]): Promise<void> {
-    await this.dataSource.query(
-      `UPDATE proxy_nodes SET abilities = $2, ${setSince('$2::text[]')} WHERE id = $1`,
-      [id, abilities],
-    );
+    await this.dataSource.query('UPDATE proxy_nodes SET abilities = $2 WHERE id = $1', [
+      id,
+      abilities,
+    ]);
   }
 
   async noteSeen(ids: readonly number[]): Promise<void> {

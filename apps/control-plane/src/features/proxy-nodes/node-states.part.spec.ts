@@ -35,7 +35,9 @@ describe('states', () => {
 
   test('a node with another SHARDS takes no requests, with an alert, until it has the right one', async () => {
     const own = Number(plane.environment['SHARDS']);
-    const speaking = await startNode('sharded', { later: { abilities: [shardsAbility(2 * own)] } });
+    const speaking = await startNode('sharded', {
+      reports: { abilities: [shardsAbility(2 * own)] },
+    });
     const node = await isRegistered('sharded');
     const alerts = () =>
       plane.dataSource.query(
@@ -48,7 +50,7 @@ describe('states', () => {
     const message = `Node sharded has SHARDS=${2 * own}, this installation ${own}; it takes no requests`;
     await eventually(async () => expect(await alerts()).toEqual([{ message, resolved_at: null }]));
     speaking.stop();
-    await startNode('sharded', { later: { abilities: [shardsAbility(own)] } });
+    await startNode('sharded', { reports: { abilities: [shardsAbility(own)] } });
     await eventually(async () =>
       expect(await fleet.getDesired('sharded')).toMatchObject({ state: 'serve' }),
     );
@@ -59,7 +61,7 @@ describe('states', () => {
   });
 
   test('a node whose clock is wrong has one alert that says so, until it is right', async () => {
-    const ahead = await startNode('late', { later: { abilities: [clockAbility(-420_000)] } });
+    const ahead = await startNode('late', { reports: { abilities: [clockAbility(-420_000)] } });
     const node = await isRegistered('late');
     const alerts = () =>
       plane.dataSource.query(
@@ -70,7 +72,7 @@ describe('states', () => {
       "The clock of node late is 7 minutes behind its providers' clocks; requests are signed with the providers' time meanwhile";
     await eventually(async () => expect(await alerts()).toEqual([{ message, resolved_at: null }]));
     ahead.stop();
-    await startNode('late', { later: { abilities: [] } });
+    await startNode('late', { reports: { abilities: [] } });
     await eventually(async () =>
       expect(await alerts()).toEqual([{ message, resolved_at: expect.any(Date) }]),
     );

@@ -2,7 +2,6 @@ import {
   AUTH_ABILITIES,
   credentialMark,
   NODE_ABILITIES,
-  PRICE_TIERS_ABILITY,
   readFormatsOf,
   shardsOf,
   speaksAbility,
@@ -53,7 +52,7 @@ export function otherShardsOf(
 ): number | undefined {
   return workers
     .filter(({ isLive }) => isLive)
-    .map(({ report }) => shardsOf(report.abilities ?? []))
+    .map(({ report }) => shardsOf(report.abilities))
     .find((found) => found !== undefined && found !== shards);
 }
 
@@ -64,14 +63,14 @@ export function spokenByAll(nodes: readonly Pick<KnownNode, 'abilities'>[]): str
     reported.every(({ abilities }) => abilities.includes(ability));
   return [
     ...UPSTREAM_PROTOCOLS.filter((protocol) => haveAll(speaksAbility(protocol))),
-    ...[...AUTH_ABILITIES, PRICE_TIERS_ABILITY].filter(haveAll),
+    ...AUTH_ABILITIES.filter(haveAll),
   ];
 }
 
 /** Returns the abilities that are known here, and formats: a later release's number says that earlier ones are read too. */
 export function abilitiesOf(reports: readonly NodeReport[]): string[] {
   const shared = (reports[0]?.abilities ?? []).filter((ability) =>
-    reports.every((report) => report.abilities?.includes(ability)),
+    reports.every((report) => report.abilities.includes(ability)),
   );
   return shared
     .filter(

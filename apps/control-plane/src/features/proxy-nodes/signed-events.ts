@@ -19,8 +19,7 @@ export interface SignedEvent {
   kind: 'usage' | 'reap';
   /** The node's name. */
   node: string;
-  /** Null where it carries none. */
-  mac: string | null;
+  /** False where it carries no MAC. */
   isSignedBy: (credentialHash: string) => boolean;
 }
 
@@ -47,5 +46,5 @@ export function signedEvent(relayed: RelayedEvent): SignedEvent | null {
       (usedTokens === 0 && isHoldSigned(use, mac, hash))
     );
   };
-  return { relayed, kind, node, mac, isSignedBy };
+  return { relayed, kind, node, isSignedBy };
 }

@@ -30,7 +30,7 @@ export class RoutingHealthService {
         .workersOf(node)
         .filter(({ isLive }) => isLive)
         .flatMap(({ report }) =>
-          (report.upstreams ?? []).map((upstream) => ({
+          report.upstreams.map((upstream) => ({
             upstream_id: upstream.id,
             node,
             worker: report.worker,

@@ -85,7 +85,7 @@ export class RoutingSimulationService {
     const counts = new Map<number, number>();
     for (const name of nodes.keys())
       for (const { report, isLive } of this.registry.watch.workersOf(name))
-        for (const { id, open_for_ms: openForMs } of isLive ? (report.upstreams ?? []) : [])
+        for (const { id, open_for_ms: openForMs } of isLive ? report.upstreams : [])
           if (openForMs > 0) counts.set(id, (counts.get(id) ?? 0) + 1);
     return counts;
   }

@@ -98,7 +98,7 @@ test.each([
   60_000,
 );
 
-test('a snapshot of an earlier release, without a seal, gets one and keeps its version', async () => {
+test('a snapshot whose seal was removed gets one and keeps its version', async () => {
   const before = await inRedis();
   await redis.del(KEYS.seal(before.snapshot.version));
   await eventually(async () => expect(await inRedis()).toEqual(before), WITHIN_MS);
@@ -125,7 +125,7 @@ test('a database restored from a backup begins a new lineage, from what Redis or
     redisUrl: plane.services.redisUrl,
     name: 'survivor',
     credential: plane.environment['FLEET_CREDENTIAL'] ?? '',
-    later: { lineage: 9, abilities: [], upstreams: [] },
+    reports: { lineage: 9 },
   });
   nodes.push(node);
   node.runs({ version: 500, checksum: 'c'.repeat(64) });
@@ -135,7 +135,7 @@ test('a database restored from a backup begins a new lineage, from what Redis or
   );
 }, 60_000);
 
-test('S52: upstream keys are bound to their address once every registered node reads that form', async () => {
+test('S52: upstream keys are bound to their address', async () => {
   const stored = async (): Promise<{ id: number; envelope: string }> => {
     const [row] = await plane.dataSource.query(
       "SELECT id, sealed_api_key AS envelope FROM upstreams WHERE name = 'bound'",
@@ -143,19 +143,7 @@ test('S52: upstream keys are bound to their address once every registered node r
     return row;
   };
   const body = { protocol: 'openai', base_url: 'https://api.example.com/v1', api_key: 'sk-bound' };
-  const old = { redisUrl: plane.services.redisUrl, name: 'survivor' };
-  // The node of the test before has no ability of this release.
   await admin('POST', '/upstreams', { name: 'bound', ...body });
-  expect((await stored()).envelope).toMatch(/^v1\./);
-  nodes.splice(0).forEach((node) => node.stop());
-  nodes.push(
-    await new SpeakingNode({
-      ...old,
-      credential: plane.environment['FLEET_CREDENTIAL'] ?? '',
-      later: { lineage: 10, abilities: ['sealed_secret_v2'], upstreams: [] },
-    }).start(),
-  );
-  await eventually(async () => expect((await stored()).envelope).toMatch(/^v2\./), WITHIN_MS);
   const box = createSecretBox({ current: plane.environment['ENCRYPTION_KEY'] ?? '' });
   const { id, envelope } = await stored();
   expect(box.open(envelope, { upstreamId: id, baseUrl: body.base_url })).toBe('sk-bound');

@@ -3,12 +3,12 @@ import {
   secretOf,
   takesAuth,
   type AuthType,
+  type SecretBox,
   type SecretPlace,
   type UpstreamAuth,
   type UpstreamProtocol,
 } from '@tollgate/contracts';
 import { invalidField } from '../../platform/http/refusal.ts';
-import type { Sealer } from './upstream-secrets.ts';
 import type { Upstream } from './upstream.entity.ts';
 import {
   AUTH_NOT_TAKEN,
@@ -38,11 +38,11 @@ export function refuseForeignAddress({
 
 /** `auth`: undefined keeps the credential there is, null removes it. A credential never follows to another address: who changes that gives the key for it. */
 export function sealedFor(
-  sealer: Sealer,
+  box: Pick<SecretBox, 'seal'>,
   { next, row, auth }: { next: Upstream; row: Upstream; auth: UpstreamAuth | null | undefined },
 ): string | null {
   if (auth === null) return null;
-  if (auth !== undefined) return sealer.seal(secretOf(auth), placeOf(next));
+  if (auth !== undefined) return box.seal(secretOf(auth), placeOf(next));
   if (row.sealedApiKey !== null && next.baseUrl !== row.baseUrl)
     throw invalidField('api_key', KEY_GIVEN_AGAIN);
   return row.sealedApiKey;

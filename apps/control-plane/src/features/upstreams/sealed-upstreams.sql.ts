@@ -1,9 +1,4 @@
-import {
-  SecretUnreadable,
-  type SecretBox,
-  type SecretForm,
-  type SecretPlace,
-} from '@tollgate/contracts';
+import { SecretUnreadable, type SecretBox, type SecretPlace } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 
@@ -22,11 +17,10 @@ interface Source {
   query: (sql: string) => Promise<unknown[]>;
 }
 
-/** Upstream keys that are not of this form and the newest key, and those that no key opens: they are left as they are, nodes say so of their requests. */
+/** Upstream keys that are not sealed with the newest key, and those that no key opens: they are left as they are, nodes say so of their requests. */
 export async function readSealed(
   source: Source,
   box: SecretBox,
-  form: SecretForm,
 ): Promise<{ count: number; outdated: Sealed[]; unreadable: Sealed[] }> {
   const rows = await source.query(
     'SELECT id, base_url, sealed_api_key FROM upstreams WHERE sealed_api_key IS NOT NULL AND deleted_at IS NULL ORDER BY id',
@@ -35,28 +29,18 @@ export async function readSealed(
   const unreadable = sealed.filter((each) => !opens(box, each));
   return {
     count: sealed.length,
-    outdated: sealed.filter(
-      (each) => !box.isCurrent(each.envelope, form) && !unreadable.includes(each),
-    ),
+    outdated: sealed.filter((each) => !box.isCurrent(each.envelope) && !unreadable.includes(each)),
     unreadable,
   };
 }
 
 /** Answers how many were sealed again; the caller publishes them. */
-export async function sealAgain(
-  tx: EntityManager,
-  box: SecretBox,
-  form: SecretForm,
-): Promise<number> {
-  const { outdated } = await readSealed(
-    { query: (sql) => tx.query(`${sql} FOR UPDATE`) },
-    box,
-    form,
-  );
+export async function sealAgain(tx: EntityManager, box: SecretBox): Promise<number> {
+  const { outdated } = await readSealed({ query: (sql) => tx.query(`${sql} FOR UPDATE`) }, box);
   for (const { place, envelope } of outdated)
     await tx.query('UPDATE upstreams SET sealed_api_key = $2 WHERE id = $1', [
       place.upstreamId,
-      box.seal(box.open(envelope, place), place, form),
+      box.seal(box.open(envelope, place), place),
     ]);
   return outdated.length;
 }

@@ -10,7 +10,7 @@ let plane: ControlPlane;
 let fleet: FleetStore;
 const running: SpeakingNode[] = [];
 const OLDER = NODE_ABILITIES.filter(
-  (ability) => !['speaks_vertex', 'price_tiers', authAbility('azure')].includes(ability),
+  (ability) => !['speaks_vertex', authAbility('azure')].includes(ability),
 );
 const ENTRA = {
   type: 'azure',
@@ -24,7 +24,7 @@ async function startNode(name: string, abilities: readonly string[]): Promise<vo
     redisUrl: plane.services.redisUrl,
     name,
     credential: plane.environment['FLEET_CREDENTIAL'] ?? '',
-    later: { lineage: 1, abilities: [...abilities, ...READ_FORMATS], upstreams: [] },
+    reports: { abilities: [...abilities, ...READ_FORMATS] },
   });
   running.push(await node.start());
 }
@@ -40,11 +40,6 @@ async function document(): Promise<SnapshotDocument | undefined> {
 async function published(): Promise<string[]> {
   return (await document())?.upstreams.map(({ name }) => name).toSorted() ?? [];
 }
-async function prices(): Promise<(number | undefined)[]> {
-  const [model] = (await document())?.models ?? [];
-  return model?.prices.map(({ tiers }) => tiers?.[0]?.above_prompt_tokens) ?? [];
-}
-
 beforeAll(async () => {
   plane = await startControlPlane();
   fleet = plane.app.get(FleetStore);
@@ -54,7 +49,7 @@ afterAll(async () => {
   await plane?.stop();
 });
 
-test('an upstream or a price with tiers is published once every node has reported that it can use it, and withdrawn for one that cannot', async () => {
+test('an upstream is published once every node has reported that it can use it, and withdrawn for one that cannot', async () => {
   await startNode('newer', NODE_ABILITIES);
   const upstream = (name: string, protocol: string) =>
     admin('POST', '/upstreams', { name, protocol, base_url: 'https://api.example.com/v1' });
@@ -70,26 +65,12 @@ test('an upstream or a price with tiers is published once every node has reporte
     base_url: 'https://api.example.com/v1',
     auth: ENTRA,
   });
-  const { body: model } = await admin('POST', '/models', {
-    name: 'long',
-    price: { price_per_million: 1 },
-  });
-  const weights = {
-    ...{ weight_input: 2, weight_output: 2 },
-    ...{ weight_cache_read: 2, weight_cache_write: 2 },
-  };
-  const price = { model_id: model.id, price_per_million: 1 };
-  const tiers = [{ above_prompt_tokens: 200_000, weights }];
-  await admin('POST', '/models/pricing', { ...price, tiers });
   await eventually(async () => expect(await published()).toEqual(['entra', 'later', 'plain']));
-  await eventually(async () => expect(await prices()).toEqual([undefined, 200_000]));
 
   await startNode('older', OLDER);
   await eventually(async () => expect(await published()).toEqual(['plain']));
-  expect(await prices()).toEqual([undefined]);
   const { body } = await admin('GET', '/proxy/config-check');
   expect(JSON.stringify(body)).toContain('upstream_unspoken');
-  expect(JSON.stringify(body)).toContain('price_tiers_unread');
 
   running.pop()?.stop();
   const found = await admin('GET', '/proxy-nodes?q=older');

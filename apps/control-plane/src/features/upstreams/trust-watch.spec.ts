@@ -44,7 +44,7 @@ beforeAll(async () => {
         name: 'watcher',
         worker,
         credential: plane.environment['FLEET_CREDENTIAL'] ?? '',
-        later: { lineage: 1, abilities: [], upstreams: failing, doubted },
+        reports: { upstreams: failing, doubted },
       }).start(),
     );
   upstreamId = (

@@ -107,7 +107,7 @@ export class TrustWatch extends Watch {
     for (const { report } of [...nodes.keys()].flatMap((name) =>
       this.registry.watch.workersOf(name).filter(({ isLive }) => isLive),
     ))
-      for (const doubted of report.doubted ?? [])
+      for (const doubted of report.doubted)
         add(standings, `${report.name}:${report.worker}`, doubted);
     return standings;
   }

@@ -38,7 +38,7 @@ beforeAll(async () => {
     redisUrl: plane.services.redisUrl,
     name: 'watcher',
     credential: plane.environment['FLEET_CREDENTIAL'] ?? '',
-    later: { lineage: 1, abilities: [], upstreams: health },
+    reports: { upstreams: health },
   }).start();
   upstreamId = (
     await admin('POST', '/upstreams', {

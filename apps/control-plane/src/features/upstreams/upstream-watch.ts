@@ -30,7 +30,7 @@ export class UpstreamWatch extends Watch {
   }
 
   async look(): Promise<void> {
-    const { failing, isWhole } = await this.failing();
+    const failing = await this.failing();
     if (failing.length === 0 && !(await this.alerts.hasOpen('upstream_failing'))) return;
     await this.transactions.run(async (tx) => {
       if (!(await tryLock(tx, ADVISORY_LOCKS.upstreamWatch))) return;
@@ -50,24 +50,20 @@ export class UpstreamWatch extends Watch {
       }
       const known = new Set(failing.map((each) => subjectOf(each.upstreamId)));
       for (const { subject, unseenMs } of await this.alerts.openOf(tx, 'upstream_failing')) {
-        // A worker of an earlier release, which does not report rests, may be the one that rests it: then only the elapsed time decides.
-        const isOver = (isWhole && !known.has(subject)) || unseenMs > PROBE_TIME_MS;
-        if (isOver) await this.alerts.resolve(tx, { rule: 'upstream_failing', subject });
+        if (!known.has(subject) || unseenMs > PROBE_TIME_MS)
+          await this.alerts.resolve(tx, { rule: 'upstream_failing', subject });
       }
     });
   }
 
-  /** Returns which workers see which upstream fail again and again, and if they leave it alone now. `isWhole`: every live worker reports it. */
-  private async failing(): Promise<{
-    failing: { upstreamId: number; by: string; isOpen: boolean }[];
-    isWhole: boolean;
-  }> {
+  /** Returns which workers see which upstream fail again and again, and if they leave it alone now. */
+  private async failing(): Promise<{ upstreamId: number; by: string; isOpen: boolean }[]> {
     const { nodes } = await this.registry.lookAgain();
     const reports = [...nodes.keys()]
       .flatMap((name) => this.registry.watch.workersOf(name))
       .filter(({ isLive }) => isLive)
       .map(({ report }) => report);
-    const failing = reports.flatMap(({ name, worker, upstreams = [] }) =>
+    return reports.flatMap(({ name, worker, upstreams }) =>
       upstreams
         .filter((upstream) => upstream.failures_in_row >= FAILURES_IN_ROW)
         .map((upstream) => ({
@@ -76,7 +72,6 @@ export class UpstreamWatch extends Watch {
           isOpen: upstream.open_for_ms > 0,
         })),
     );
-    return { failing, isWhole: reports.every(({ upstreams }) => upstreams !== undefined) };
   }
 }
 

@@ -87,7 +87,6 @@ export class UpstreamsService {
     const body = withPreset(given);
     const auth = authOf(body);
     const columns = newColumns(body, await this.columnsOf(body), auth);
-    const sealer = await this.secrets.sealer();
     const request = {
       userId: caller.userId,
       route: 'POST /upstreams',
@@ -101,7 +100,7 @@ export class UpstreamsService {
     };
     const result = this.idempotency.run(request, async (tx) => {
       const row = await inserted(tx, columns, (place) =>
-        auth ? sealer.seal(secretOf(auth), place) : null,
+        auth ? this.secrets.seal(secretOf(auth), place) : null,
       );
       const { id } = row;
       const after = toUpstreamResponse(row);
@@ -118,7 +117,6 @@ export class UpstreamsService {
 
   async update(caller: Caller, id: number, body: UpdateUpstream): Promise<UpstreamResponse> {
     const columns = await this.columnsOf(body);
-    const sealer = await this.secrets.sealer();
     return this.saving(async (tx) => {
       const row = await this.lock(tx, id);
       refuseStale(caller, row);
@@ -134,7 +132,7 @@ export class UpstreamsService {
       };
       refuseForeignAuth(next.protocol, next.authType);
       refuseForeignAddress(next);
-      const sealedApiKey = sealedFor(sealer, { next, row, auth });
+      const sealedApiKey = sealedFor(this.secrets, { next, row, auth });
       const after = toUpstreamResponse(
         await tx.getRepository(Upstream).save({ ...next, sealedApiKey }),
       );

@@ -1,4 +1,4 @@
-import { Schema1763683200000 } from './migrations/1763683200000-schema.ts';
+import { Schema1795824000000 } from './migrations/1795824000000-schema.ts';
 
 /** Runs one statement and returns its rows. */
 type Ask = (statement: string) => Promise<unknown>;
@@ -23,7 +23,7 @@ export function refuseDevelopmentBuild(
   what: 'database' | 'backup',
   migrations: readonly string[],
 ): void {
-  if (migrations.length === 0 || migrations.includes(Schema1763683200000.name)) return;
+  if (migrations.length === 0 || migrations.includes(Schema1795824000000.name)) return;
   throw new Error(
     `The ${what} is of a development build, from before release 0.1.0. No release can migrate it, and nothing was changed.\n  Fix: start with an empty database and an empty Redis, whose records have another format too, or keep the build that made this ${what}.`,
   );

@@ -3,9 +3,7 @@ import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../../config.ts';
 import { LastingClient } from './lasting-client.ts';
 import { SnakeCaseNames } from './snake-case-names.ts';
-import { Schema1763683200000 } from './migrations/1763683200000-schema.ts';
-import { Providers1764000000000 } from './migrations/1764000000000-providers.ts';
-import { Incidents1764100000000 } from './migrations/1764100000000-incidents.ts';
+import { Schema1795824000000 } from './migrations/1795824000000-schema.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /**
@@ -43,7 +41,7 @@ export const SESSION_SETTINGS: Readonly<Record<string, string>> = {
 const logger = new Logger('postgres');
 
 /** The migrations run in this order. A new one is added at the end. */
-const MIGRATIONS = [Schema1763683200000, Providers1764000000000, Incidents1764100000000] as const;
+const MIGRATIONS = [Schema1795824000000] as const;
 
 /** Features add their own entities (TypeOrmModule.forFeature). */
 export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABASE_POOL_MAX'>) {

@@ -6,7 +6,7 @@ import { dataSourceOptions } from './data-source-options.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
 
 /** The newest migration of the release that this one is rolled out beside. */
-const RELEASED = 'Schema1763683200000';
+const RELEASED = 'Schema1795824000000';
 const ROWS = 1_000_000;
 const ACCOUNTS = 100_000;
 /** Writers of these wait while a migration reads all of a table under a lock that excludes them. */

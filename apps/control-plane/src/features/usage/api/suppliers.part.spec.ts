@@ -47,7 +47,7 @@ async function servedByZulu(isNamed: boolean) {
     body: { name: 'mine' },
   });
   const rid = uuidv7(Date.now() - 1_000);
-  const attempts = [{ upstream_id: upstream.id, error: 'zulu_down', duration_ms: 3 }];
+  const attempts = [{ upstream_id: upstream.id, route_id: 1, error: 'zulu_down', duration_ms: 3 }];
   const final = { upstream_id: upstream.id, node: 'zulu-node:0', attempts };
   await worker.process([usageEvent(10, { ...parts, rid, keyId: key.id, final })]);
   return { ...parts, rid, keyId: key.id, upstreamId: upstream.id };

@@ -96,7 +96,7 @@ test('a large day has several files that the manifest lists, each whole by itsel
   expect((await run(false, 4_000))[0]).toEqual({ ...whole, state: 'written' });
   const { format, days } = manifest();
   const { parts, sha256, rows } = days[dayOf(40)];
-  expect([format, rows, parts.length > 2]).toEqual([2, 100, true]);
+  expect([format, rows, parts.length > 2]).toEqual([1, 100, true]);
   expect(days[dayOf(39)].file).toBe(`usage-${dayOf(39)}.csv.gz`);
   const read = (file: string) => readFileSync(path.join(folder, file));
   const hash = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest('hex');

@@ -13,9 +13,8 @@ const part = z.object({ file: z.string(), rows: count, bytes: count, sha256: z.s
 /** Describes a day of several parts: the sums of their figures, and the SHA-256 of their hashes, one per line. */
 const severalParts = part.omit({ file: true }).extend({ parts: z.array(part).min(2) });
 const archivedAt = { archived_at: z.iso.datetime() };
-/** Format 2 adds days of several parts. A release that reads only format 1 can continue an archive without such days. */
 const manifestSchema = z.object({
-  format: z.union([z.literal(1), z.literal(2)]),
+  format: z.literal(1),
   columns: z.array(z.string()),
   days: z.record(z.iso.date(), z.union([severalParts.extend(archivedAt), part.extend(archivedAt)])),
 });
@@ -44,7 +43,7 @@ export class Archive {
     columns: readonly string[],
     partBytesMax = PART_BYTES_MAX,
   ): Promise<Archive> {
-    const manifest = (await readManifest(store)) ?? { format: 1, days: {} };
+    const manifest = (await readManifest(store)) ?? { format: 1 as const, days: {} };
     return new Archive(store, { ...manifest, columns: [...columns] }, partBytesMax);
   }
 
@@ -67,7 +66,6 @@ export class Archive {
     } while (!source.isAtEnd);
     const entry = { ...joined(parts), archived_at: new Date().toISOString() };
     this.manifest.days[day] = entry;
-    this.manifest.format = Object.values(this.manifest.days).some((one) => 'parts' in one) ? 2 : 1;
     await this.store.writeText(MANIFEST, `${JSON.stringify(this.manifest, null, 2)}\n`);
     return entry;
   }

@@ -69,7 +69,7 @@ describe('a batch', () => {
     await worker.process([good, bad]);
     await worker.process([good]);
     const lists: string[] = await plane.app.get(REDIS).lrange('{ack:node-ack:3}', 0, -1);
-    const acknowledged = lists.map((text) => JSON.parse(text));
+    const acknowledged = lists.map((text) => JSON.parse(text).events);
     expect(acknowledged).toMatchObject([
       [
         { rid: good.rid, seq: 0 },

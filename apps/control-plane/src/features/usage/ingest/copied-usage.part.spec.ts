@@ -51,7 +51,7 @@ test('rows that are copied are those that would be inserted, whatever their text
     read(usageEvent(1, parts)),
     read(usageEvent(2, parts), {
       node: ODD,
-      attempts: [{ upstream_id: 1, error: ODD, duration_ms: 1 }],
+      attempts: [{ upstream_id: 1, route_id: 1, error: ODD, duration_ms: 1 }],
       premiums: ['speed=fast'],
       first_token_ms: null,
       upstream_id: null,

@@ -46,7 +46,7 @@ async function charged(events: RelayedEvent[][]): Promise<number> {
 async function acknowledged(rid: string, node = 'node-a:0'): Promise<unknown[]> {
   const lists: string[] = await plane.app.get(REDIS).lrange(`{ack:${node}}`, 0, -1);
   return lists
-    .flatMap((text): { rid: string; seq: number }[] => JSON.parse(text))
+    .flatMap((text): { rid: string; seq: number }[] => JSON.parse(text).events)
     .filter((each) => each.rid === rid)
     .map(({ seq }) => seq);
 }
@@ -65,8 +65,12 @@ const signedBy = (event: RelayedEvent, credential: string): RelayedEvent => ({
 describe('S53: finals that their node did not write', () => {
   test('are set aside, never booked and never acknowledged', async () => {
     const real = usageEvent(500, parts);
+    await ledger.query(
+      "INSERT INTO proxy_nodes (name, is_self_registered, last_seen_at) VALUES ('registered', true, now())",
+    );
     const forgeries = [
       unsigned(real),
+      unsigned(usageEvent(20, { ...parts, final: { node: 'registered:0' } })),
       signedBy(real, 'a credential of the forger'),
       { ...real, payload: real.payload.replace('"charge":500', '"charge":1') },
       { ...usageEvent(7, parts), payload: real.payload },
@@ -111,39 +115,6 @@ describe('S53: finals that their node did not write', () => {
     const nonsense = { ...real, payload: JSON.stringify({ kind: 'odd', node: 'node-a:0' }) };
     await worker.process([reapEvent(0, { ...parts, rid: real.rid }), nonsense]);
     expect(await acknowledged(real.rid)).toEqual([]);
-  });
-});
-
-describe('a final without a MAC', () => {
-  const old = (node: string, beganAgoMs = 0): RelayedEvent =>
-    unsigned(
-      usageEvent(20, {
-        ...parts,
-        rid: uuidv7(Date.now() - beganAgoMs),
-        final: { node: `${node}:0` },
-      }),
-    );
-  const register = (node: string, signsSince: string): Promise<unknown> =>
-    ledger.query(
-      `INSERT INTO proxy_nodes (name, is_self_registered, abilities, signs_finals_since, last_seen_at) VALUES ($1, true, ARRAY['final_mac'], ${signsSince}, now())`,
-      [node],
-    );
-  const HOUR_MS = 3_600_000;
-
-  test('is believed of a registered node of an earlier release', async () => {
-    await register('not-signing', 'NULL');
-    expect(await charged([[old('not-signing')]])).toBe(20);
-  });
-
-  test('is believed of a node that was updated since, when its request began before that', async () => {
-    await register('updated', "now() - interval '1 hour'");
-    expect(await charged([[old('updated')]])).toBe(0);
-    expect(await charged([[old('updated', 2 * HOUR_MS)]])).toBe(20);
-  });
-
-  test('is not believed any more a day after its node was updated', async () => {
-    await register('long-updated', "now() - interval '25 hours'");
-    expect(await charged([[old('long-updated', 26 * HOUR_MS)]])).toBe(0);
   });
 });
 

@@ -15,10 +15,7 @@ import {
 import { sharedControlPlane } from '../../../testing/shared-plane-under-test.ts';
 import { AlertsService } from '../../alerts/alerts.service.ts';
 import { FinalProofs } from '../../proxy-nodes/final-proofs.ts';
-import { NodeRepository } from '../../proxy-nodes/node-repository.sql.ts';
 import { UsageWorker } from './usage-worker.ts';
-
-const HOUR_MS = 3_600_000;
 
 let plane: ControlPlane;
 let ledger: ReturnType<typeof ledgerOf>;
@@ -137,7 +134,7 @@ describe('S53: reaps', () => {
     const names = ['moved-to-first', 'moved-to-last'] as const;
     for (const name of names)
       await ledger.query(
-        `INSERT INTO proxy_nodes (name, credential_hash, abilities, signs_holds_since) VALUES ('${name}', '${hashCredential(`secret of ${name}`)}', ARRAY['hold_mac'], now())`,
+        `INSERT INTO proxy_nodes (name, credential_hash) VALUES ('${name}', '${hashCredential(`secret of ${name}`)}')`,
       );
     const event = await reaped(120, async (_hold, request) => {
       for (const [index, name] of names.entries())
@@ -174,6 +171,7 @@ describe('S53: reaps', () => {
     const other = await ledger.account('10');
     const real = reapEvent(50, parts);
     const forged = [
+      withoutMac(real),
       { ...real, rid: uuidv7(Date.now()) },
       { ...real, delta: '5000' },
       { ...real, seq: '1' },
@@ -184,65 +182,5 @@ describe('S53: reaps', () => {
     ];
     for (const event of forged) expect(await isBelieved(event)).toBe(false);
     expect(await isBelieved(real)).toBe(true);
-  });
-
-  test('without a MAC are believed only while a node that was heard within a day does not sign its holds, and of requests from before', async () => {
-    const nodes = (
-      since: string,
-      seen: string,
-      { registered = "now() - interval '9 days'", deleted = 'NULL' } = {},
-    ): Promise<unknown> =>
-      ledger.query(
-        `INSERT INTO proxy_nodes (name, is_self_registered, abilities, signs_holds_since, last_seen_at, created_at, deleted_at) VALUES ('${uuidv7(Date.now())}', true, ARRAY['hold_mac'], ${since}, ${seen}, ${registered}, ${deleted})`,
-      );
-    await ledger.query(
-      "UPDATE proxy_nodes SET abilities = ARRAY['hold_mac'], signs_holds_since = now() - interval '3 days', created_at = now() - interval '9 days'",
-    );
-    await nodes("now() - interval '2 days'", 'now()');
-    const old = (beganAgoMs = 0): RelayedEvent =>
-      withoutMac(reapEvent(20, { ...parts, rid: uuidv7(Date.now() - beganAgoMs) }));
-    expect(await isBelieved(old())).toBe(false);
-    await nodes('NULL', "now() - interval '25 hours'");
-    expect(await isBelieved(old())).toBe(false);
-    // A node that joins has never had holds without a MAC.
-    await nodes('now()', 'now()', { registered: "now() - interval '2 seconds'" });
-    await nodes('NULL', 'now()', { registered: 'now()' });
-    expect(await isBelieved(old(2 * HOUR_MS))).toBe(false);
-    await nodes("now() - interval '1 hour'", 'now()');
-    expect(await isBelieved(old())).toBe(false);
-    expect(await isBelieved(old(2 * HOUR_MS))).toBe(true);
-    // The last node of an earlier release was killed and removed: its holds are reaped after that.
-    await nodes('NULL', 'now()', { deleted: 'now()' });
-    expect(await isBelieved(old())).toBe(true);
-    await ledger.query('UPDATE proxy_nodes SET deleted_at = NULL');
-    expect(await isBelieved(old())).toBe(true);
-  });
-
-  test('without a MAC are believed of requests from while a control plane of the release before was back, which does not note who signs holds', async () => {
-    await ledger.query(
-      "UPDATE proxy_nodes SET abilities = ARRAY['final_mac', 'hold_mac'], signs_finals_since = now() - interval '3 days', signs_holds_since = now() - interval '3 days', created_at = now() - interval '9 days', last_seen_at = now()",
-    );
-    const unsigned = (beganInMs = 0): RelayedEvent =>
-      withoutMac(reapEvent(20, { ...parts, rid: uuidv7(Date.now() + beganInMs) }));
-    expect(await isBelieved(unsigned())).toBe(false);
-    // The release before writes what it knows of the node, and leaves the column that it does not know.
-    const [{ id }] = await ledger
-      .query(
-        "UPDATE proxy_nodes SET abilities = ARRAY['final_mac'] WHERE id = (SELECT min(id) FROM proxy_nodes) RETURNING id",
-      )
-      .then(([rows]) => rows);
-    expect(await isBelieved(unsigned())).toBe(true);
-    await plane.app
-      .get(NodeRepository, { strict: false })
-      .noteAbilities(id, ['final_mac', 'hold_mac']);
-    expect([await isBelieved(unsigned()), await isBelieved(unsigned(HOUR_MS))]).toEqual([
-      true,
-      false,
-    ]);
-    const since = await ledger.query(
-      'SELECT signs_finals_since < now() - interval \'2 days\' AS "isKept" FROM proxy_nodes WHERE id = $1',
-      [id],
-    );
-    expect(since).toEqual([{ isKept: true }]);
   });
 });

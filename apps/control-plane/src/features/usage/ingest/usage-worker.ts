@@ -56,7 +56,6 @@ const jobSchema = z
         z.object({
           accountId: z.number().int(),
           modelId: z.number().int(),
-          // A node of an earlier release does not say.
           neededTokens: z.number().int().min(0).catch(0),
         }),
       )

@@ -18,7 +18,9 @@ CREATE TABLE fleet_settings (
   published_seq bigint NOT NULL DEFAULT 0,
   -- A snapshot's seal says which installation published it, and how often the row of versions began anew.
   installation_id uuid NOT NULL DEFAULT gen_random_uuid(),
-  lineage bigint NOT NULL DEFAULT 1 CHECK (lineage > 0)
+  lineage bigint NOT NULL DEFAULT 1 CHECK (lineage > 0),
+  -- The protocols that every node has reported to speak.
+  spoken_protocols text[] NOT NULL DEFAULT '{}'
 );
 INSERT INTO fleet_settings DEFAULT VALUES;
 
@@ -38,12 +40,9 @@ CREATE TABLE proxy_nodes (
   deleted_at timestamptz,
   -- What its software can do: a thing that older nodes cannot read is used once all can.
   abilities text[] NOT NULL DEFAULT '{}',
-  signs_finals_since timestamptz,
   -- What it proved itself with before its credential was changed, so that it may be restarted with the new one later.
   former_credential_hashes text[] NOT NULL DEFAULT '{}',
-  former_credentials_until timestamptz,
-  -- Since when it signs what its holds have used; null before its first report that says so.
-  signs_holds_since timestamptz
+  former_credentials_until timestamptz
 );
 CREATE UNIQUE INDEX proxy_nodes_name ON proxy_nodes (name) WHERE deleted_at IS NULL;
 

@@ -3,7 +3,8 @@ export const ROUTING = `
 CREATE TABLE upstreams (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   name text NOT NULL,
-  protocol text NOT NULL CHECK (protocol IN ('openai', 'anthropic')),
+  protocol text NOT NULL CHECK (protocol IN ('openai', 'anthropic', 'azure', 'gemini', 'vertex', 'bedrock')),
+  auth_type text NOT NULL DEFAULT 'api_key',
   base_url text NOT NULL,
   -- AES-256-GCM envelope bound to this id; never readable through the API.
   sealed_api_key text,

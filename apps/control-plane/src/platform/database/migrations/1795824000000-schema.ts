@@ -4,6 +4,7 @@ import { ACTIVITY } from './schema/activity.ts';
 import { BUDGETS } from './schema/budgets.ts';
 import { CATALOGUE } from './schema/catalogue.ts';
 import { FLEET } from './schema/fleet.ts';
+import { INCIDENTS } from './schema/incidents.ts';
 import { KEYS } from './schema/keys.ts';
 import { MONEY } from './schema/money.ts';
 import { ownerFunctions } from './schema/owner-functions.ts';
@@ -25,13 +26,14 @@ const SECTIONS = [
   USAGE,
   ACTIVITY,
   STREAM_EVENTS,
+  INCIDENTS,
 ];
 
 /**
  * The schema of the first release. Money is bigint micro-units, tokens are bigint charged tokens, times are timestamptz.
  * Facts that must never be wrong are constraints here, not only rules in a service.
  */
-export class Schema1763683200000 implements MigrationInterface {
+export class Schema1795824000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const section of SECTIONS) await runner.query(section);
     const [row]: { schema: string }[] = await runner.query(
