@@ -76,7 +76,7 @@ besides those listed, any route may answer \`internal_error\` or \`service_unava
 - Control planes, nodes, the command line and the console of one installation may be of neighbouring releases while it is upgraded: control planes first.
 `;
 
-/** The text of docs/api-reference.md. */
+/** Returns the text of docs/api-reference.md. */
 export function apiReference(): string {
   const document = documentSchema.parse(JSON.parse(readFileSync(DOCUMENT, 'utf8')));
   return [
@@ -126,7 +126,7 @@ function routeSection(document: ApiDocument, name: string, route: Operation): st
   return `### ${name}\n\n${route.summary}.\n\n${lines.map((line) => `- ${line}`).join('\n')}\n`;
 }
 
-/** Rules that JSON Schema cannot express, each with its field. */
+/** Returns rules that JSON Schema cannot express, each with its field. */
 function rulesOf(of: Schema, field: string): string[] {
   const within = field === '' ? '' : `${field}.`;
   const name = field === '' ? '' : `\`${field}\` `;
@@ -177,7 +177,7 @@ function schemaSection({ components }: ApiDocument): string {
   return `## Shapes\n\nA field with ? may be absent.\n\n${sections.join('\n')}`;
 }
 
-/** In few words; the document has every bound. */
+/** Returns a short description of the type; the document has every bound. */
 function typeText(of: Schema): string {
   const named = of.$ref?.split('/').at(-1);
   if (named === 'ErrorCode') return 'one of [the codes](errors.md)';

@@ -35,7 +35,7 @@ Every environment variable of every process. Written from the schemas in \`apps/
 A process refuses to start on a bad value and names the variable. \`npm start\` sets all of them for the embedded installation; \`DATABASE_URL\` and \`REDIS_URL\` in its environment replace the embedded services.
 `;
 
-/** The text of docs/configuration.md. */
+/** Returns the text of docs/configuration.md. */
 export function configurationReference(): string {
   return [
     HEAD,
@@ -67,7 +67,7 @@ function defaultOf(parsed: { success: boolean; data?: unknown }): {
   };
 }
 
-/** Is true for a value that the environment writes as a list, comma-separated. */
+/** Returns true for a value that the environment states as a comma-separated list. */
 function isList(value: unknown): value is readonly unknown[] | ReadonlyMap<unknown, unknown> {
   return Array.isArray(value) || value instanceof Map;
 }

@@ -1,15 +1,15 @@
-/** House rules of apps/console that no linter knows. Pure: a file's path and text in, what is wrong out. */
+/** Checks house rules of apps/console that no linter knows. It is pure: it takes a file's path and text and returns the violations. */
 export interface Source {
-  /** Below apps/console/src. */
+  /** The path below apps/console/src. */
   path: string;
   text: string;
 }
 
 interface Rule {
   name: string;
-  /** Files that may. */
+  /** Files that match may violate the rule. */
   except: RegExp;
-  /** Each match is one violation; the pattern matches what is not a comment. */
+  /** Each match is one violation; comments never match. */
   pattern: RegExp;
 }
 
@@ -33,7 +33,7 @@ const RULES: readonly Rule[] = [
   {
     name: 'no words outside the catalogue',
     except: /^words\//,
-    // Text between tags, and the attributes that people read or hear.
+    // Matches text between tags, and the attributes that people read or hear.
     pattern:
       />[^<>{}=;()]*\p{L}{2}[^<>{}=;()]*<\/|\b(?:aria-label|placeholder|title|alt|label)="[^"]*\p{L}{2}[^"]*"/gu,
   },
@@ -44,7 +44,7 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** Words that are the same in every language. */
+/** Matches words that are the same in every language. */
 const NAMES =
   /^(?:>\s*)?(?:Tollgate|Ctrl K|UTC|curl|OpenAI|Anthropic|JSON|CSV|API|Python|Node\.js)(?:\s*<\/)?$/;
 
@@ -60,11 +60,11 @@ export function judge({ path, text }: Source): string[] {
 
 export const RULE_NAMES = RULES.map(({ name }) => name);
 
-/** Texts that both languages rightly share: names, and what is figures alone. */
+/** Matches texts that both languages rightly share: names and figures. */
 const SHARED =
   /^(Tollgate|UTC|CSV|API|OpenAI( SDK)?|Anthropic( SDK)?|Claude Code|Codex|JSON|tokens|English|中文|[\W\d_]*)$/;
 
-/** Lists the places where a catalogue lacks an entry of the English one, has one too many, or has an empty or the same text. */
+/** Lists the places where a catalogue lacks an entry of the English one, has one more, or has an empty or identical text. */
 export function untranslated(english: object, other: object, place = ''): string[] {
   const tooMany = Object.keys(other)
     .filter((name) => !Object.hasOwn(english, name))

@@ -3,10 +3,10 @@ import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { z } from 'zod';
 
-/** docs/console.md promises 250 kB of whatever page is opened first. */
+/** docs/console.md promises at most 250 kB for the page that is opened first. */
 export const FIRST_VIEW_BYTES_MAX = 250_000;
 
-/** Every page loads the entry; a page with a chart loads the chart after itself. */
+/** Every page loads the entry; a page with a chart loads the chart afterwards. */
 const ENTRY = 'index.html';
 const WORDS = ['src/words/en.ts', 'src/words/zh.ts'];
 const CHART = 'src/ui/charts/chart-canvas.tsx';
@@ -21,7 +21,7 @@ const manifestSchema = z.record(
 );
 type Manifest = z.infer<typeof manifestSchema>;
 
-/** Script of each page of a build as gzip sends it, in bytes, when it is the first one opened. */
+/** Returns the gzipped script of each page of a build in bytes, when it is the first one opened. */
 export function firstViews(folder: string): Map<string, number> {
   const manifest = manifestSchema.parse(
     JSON.parse(readFileSync(path.join(folder, '.vite/manifest.json'), 'utf8')),
@@ -42,7 +42,7 @@ function chartOf(manifest: Manifest, page: string): string[] {
   return [...names].some((name) => manifest[name]?.dynamicImports.includes(CHART)) ? [CHART] : [];
 }
 
-/** The files that load with these chunks. */
+/** Returns the files that load with these chunks. */
 function closure(manifest: Manifest, names: readonly string[]): Set<string> {
   return new Set([...reach(manifest, names)].map((name) => manifest[name]?.file ?? name));
 }

@@ -37,12 +37,12 @@ Named by the \`code\` of the OpenAI shape; the Anthropic shape has none, there \
 
 interface WireError {
   error: ClientErrorCode;
-  /** Is the code of the OpenAI shape; the entry's own by default. */
+  /** The code of the OpenAI shape; the default is the entry's own. */
   vendorCode?: string | null | undefined;
   text: string;
 }
 
-/** The text of docs/errors.md. */
+/** Returns the text of docs/errors.md. */
 export function errorReference(): string {
   const admin = Object.entries(ADMIN).map(
     ([code, { status, title }]) => `| \`${code}\` | ${status} | ${title} |\n`,

@@ -1,4 +1,4 @@
-/** The one feature of the control plane that writes a table. `idempotency` belongs to the platform, whose `access/` opens sessions for `auth`. */
+/** Maps each table to the one feature of the control plane that writes it. `idempotency` belongs to the platform, whose `access/` opens sessions for `auth`. */
 export const OWNERS: Readonly<Record<string, readonly string[]>> = {
   activity: ['activity_log'],
   alerts: ['alerts', 'alert_deliveries'],
@@ -47,13 +47,13 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
 interface ForeignTables {
   readonly tables: readonly string[];
   readonly reason: string;
-  /** May write them, too. */
+  /** True when the files may also write the tables. */
   readonly isWriter?: true;
 }
 
 /**
- * The read models: files of a feature that name tables of others, which they may only read. Everything else asks the owner's service.
- * Do not add to the list: ask the owner instead. Remove what is no longer needed; the test insists on both.
+ * Lists the read models: files of a feature that name tables of others, which they may only read. Everything else asks the owner's service. Do not
+ * extend the list; ask the owner instead. Remove entries that are no longer needed; the test checks both.
  */
 export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
   'books/equalities.ts': {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Holds what the checks of the house rules read. */
+/** The checks of the house rules read below this folder. */
 export const root = join(import.meta.dirname, '../..');
 
 export const tracked = execFileSync(
@@ -23,6 +23,6 @@ export const sources = tracked.filter(
 
 export const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 
-/** Is true for files that are shipped or run the repository; the others test and measure it. */
+/** Returns true for files that are shipped or run the repository; the others test and measure it. */
 export const isProduct = (file: string): boolean =>
   /^((apps|libs)\/[^/]+|tools)\/src\//.test(file) && !/\/testing\/|-under-test\.ts$/.test(file);

@@ -15,13 +15,13 @@ const named = z.object({
   }),
 });
 
-/** `ChargedClass` -> `CHARGED_CLASSES` */
+/** Converts `ChargedClass` to `CHARGED_CLASSES`. */
 function constantOf(name: string): string {
   const plural = name.endsWith('s') ? `${name}es` : `${name}s`;
   return plural.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_').toUpperCase();
 }
 
-/** Every named enumeration of the API document as a constant: its rows where it has some, else its values. */
+/** Every named enumeration of the API document becomes a constant: its rows where it has some, otherwise its values. */
 const { schemas } = named.parse(
   JSON.parse(readFileSync(path.join(client, 'openapi.json'), 'utf8')),
 ).components;

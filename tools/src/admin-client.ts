@@ -5,7 +5,7 @@ const REQUEST_TIMEOUT_MS = 30_000;
 const withId = z.object({ id: z.number().int() });
 const problem = z.object({ code: z.string(), detail: z.string().optional() }).partial();
 
-/** The administration interface said no. `code` is the problem's own code (RFC 9457 body), or `unknown`. */
+/** Is thrown for a refusal of the administration interface. `code` is the problem's own code (RFC 9457 body), or `unknown`. */
 export class AdminRefusal extends Error {
   readonly status: number;
   readonly code: string;
@@ -27,22 +27,22 @@ export interface NewModel {
   max_output_tokens?: number;
   default_output_tokens?: number;
   price?: NewPrice;
-  /** Off when absent: a model needs a price to be for sale. */
+  /** The default is off, because a model needs a price to be for sale. */
   is_on_shelf?: boolean;
 }
 export interface NewPrice {
   /** Decimal text in the installation's currency. */
   price_per_million: string;
-  /** Decimal text; 1 when absent. */
+  /** Decimal text; the default is 1. */
   weight_input?: string;
   weight_output?: string;
   weight_cache_read?: string;
   weight_cache_write?: string;
-  /** The parent's weight when absent. */
+  /** The default is the parent's weight. */
   weight_cache_write_1h?: string;
   weight_audio_input?: string;
   weight_audio_output?: string;
-  /** By premium, e.g. `server_tools=web_search`. */
+  /** Maps premiums to multipliers, for example `server_tools=web_search`. */
   multipliers?: Record<string, string>;
   /** The weights of longer prompts. */
   tiers?: { above_prompt_tokens: number; weights: Record<string, string> }[];
@@ -52,7 +52,7 @@ export interface NewPrice {
 export interface NewUpstream {
   name: string;
   protocol: 'openai' | 'anthropic' | 'bedrock';
-  /** The address includes the version segment where the protocol has one, e.g. `https://api.example.com/v1`. */
+  /** The address includes the version segment where the protocol has one, for example `https://api.example.com/v1`. */
   base_url: string;
   api_key?: string;
   [setting: string]: unknown;
@@ -84,9 +84,9 @@ const syncResult = z.object({
 });
 export type SyncResult = z.infer<typeof syncResult>;
 
-/** A caller of the administration interface with one account's token. Methods throw AdminRefusal. */
+/** Calls the administration interface with one account's token. Methods throw AdminRefusal. */
 export class AdminClient {
-  /** Origin that answers /admin-api: the control plane or the front door. */
+  /** The origin that serves /admin-api: the control plane or the front door. */
   readonly baseUrl: string;
   readonly token: string | undefined;
 
@@ -95,7 +95,7 @@ export class AdminClient {
     this.token = token;
   }
 
-  /** `path` below /admin-api. Resolves with the parsed body; undefined when there is none. */
+  /** `path` is below /admin-api. Resolves with the parsed body; undefined when there is none. */
   async call(
     method: 'GET' | 'POST' | 'PUT' | 'DELETE',
     path: string,
@@ -125,7 +125,7 @@ export class AdminClient {
     return new AdminClient(this.baseUrl, token);
   }
 
-  /** The new account's id; it is pending until approved. */
+  /** Returns the new account's id; the account is pending until it is approved. */
   async register(username: string, password: string): Promise<number> {
     return withId.parse(await this.call('POST', '/auth/register', { username, password })).id;
   }
@@ -170,19 +170,19 @@ export class AdminClient {
     await this.call('POST', '/models/subscribe', subscription);
   }
 
-  /** `key` is the secret, shown this once. */
+  /** `key` is the secret, which is shown only this once. */
   async createKey(key: NewKey): Promise<{ id: number; key: string }> {
     return z
       .object({ id: z.number().int(), key: z.string() })
       .parse(await this.call('POST', '/keys', key));
   }
 
-  /** Publishes, and waits until every node has applied it or failed to. */
+  /** Publishes, and waits until every node has applied the version or failed to. */
   async syncAll(): Promise<SyncResult> {
     return syncResult.parse(await this.call('POST', '/proxy-nodes/sync-all'));
   }
 
-  /** The first page of a list. */
+  /** Returns the first page of a list. */
   async list(path: string): Promise<Record<string, unknown>[]> {
     return z
       .object({ data: z.array(z.record(z.string(), z.unknown())) })

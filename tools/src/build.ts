@@ -5,7 +5,7 @@ import path from 'node:path';
 import { BIN_FOLDER, ROOT, STATE_FOLDER } from './checkout.ts';
 import { withLock } from './process/checkout-lock.mjs';
 
-/** The projects whose output runs; libraries are built with them. */
+/** Lists the projects whose output runs; the libraries are built with them. */
 export const APP_PROJECTS = [
   'apps/control-plane',
   'apps/proxy-node',
@@ -14,12 +14,12 @@ export const APP_PROJECTS = [
   'apps/cli',
 ] as const;
 
-/** `tsc -b`, which does nothing for what has not changed. Throws with the compiler's messages. */
+/** Runs `tsc -b`, which skips unchanged projects. Throws with the compiler's messages. */
 export const build = (projects: readonly string[] = ['.']): Promise<void> => compile(projects, []);
 
 /**
- * The same output in a third of the time: types are not checked, and the packages that only hold types need not be there.
- * For what runs a checkout; a later `build` of the same projects checks them.
+ * Builds the same output in a third of the time: types are not checked, and packages of types are not needed. It serves commands that run a checkout;
+ * a later `build` of the same projects checks the types.
  */
 export const buildUnchecked = (projects: readonly string[]): Promise<void> =>
   compile(projects, ['--noCheck']);
@@ -35,7 +35,7 @@ async function compile(projects: readonly string[], options: readonly string[]):
   });
 }
 
-/** Builds the console that the control plane serves at `/`, and only when a source has changed: a start must not wait for it twice. */
+/** Builds the console that the control plane serves at `/`, only when a source has changed, so that later starts do not wait. */
 export async function buildConsole(): Promise<void> {
   const folder = path.join(ROOT, 'apps', 'console');
   await withLock(path.join(STATE_FOLDER, 'build-console.lock'), async () => {
@@ -45,7 +45,7 @@ export async function buildConsole(): Promise<void> {
     const { code, output } = await collect(
       path.join(folder, 'node_modules', '.bin', 'vite'),
       ['build', '--logLevel', 'warn'],
-      // Whatever is set around a start: React's build for developers weighs half as much again.
+      // NODE_ENV is fixed whatever the caller's environment is: React's development build is half as large again.
       { cwd: folder, env: { ...process.env, NODE_ENV: 'production' } },
     );
     if (code !== 0) throw new Error(`The console could not be built:\n${output}`);
@@ -53,7 +53,7 @@ export async function buildConsole(): Promise<void> {
   });
 }
 
-/** Names, sizes and times of all sources: what is not in it cannot change the result. */
+/** Returns names, sizes and times of all sources. Nothing else can change the result. */
 function stampOf(folders: readonly string[]): string {
   const hash = createHash('sha256');
   for (const folder of folders)

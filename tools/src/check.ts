@@ -13,13 +13,13 @@ interface Step {
 interface Finding {
   isPassed: boolean;
   output: string;
-  /** The reason why nothing was judged; counts as neither. */
+  /** The reason why the step was skipped; it counts as neither passed nor failed. */
   skipped?: string;
 }
 
 const IMPORT_RULES = '.dependency-cruiser.cjs';
 
-/** Add a step here and it is part of `npm run check` and of CI. All run, in this order, even after a failure. */
+/** `npm run check` and CI run every step of this list in order, even after a failure. */
 const STEPS: readonly Step[] = [
   {
     name: 'lockfile',
@@ -86,7 +86,7 @@ const STEPS: readonly Step[] = [
   },
 ];
 
-/** `npm run check [-- <step>...]`: every house rule a program can judge. Ends with the line `N passed, N failed`. */
+/** Runs `npm run check [-- <step>...]`: every house rule that a program can check. It ends with the line `N passed, N failed`. */
 export async function check(names: readonly string[] = []): Promise<number> {
   const unknown = names.filter((name) => !STEPS.some((step) => step.name === name));
   if (unknown.length > 0)
@@ -120,13 +120,13 @@ function lookAtTypes(): Promise<Finding> {
   return run('tsc', ['-b', '.', 'apps/console']);
 }
 
-/** Builds the declarations that a step reads. Chosen by name, the step may be the first command of a checkout. */
+/** Builds the declarations that a step reads, because a step chosen by name may be the first command of a checkout. */
 async function afterTypes(look: () => Promise<Finding>): Promise<Finding> {
   const types = await lookAtTypes();
   return types.isPassed ? look() : types;
 }
 
-/** Chart, alert rules and units with the tools of operators, which need Go once: a machine without it is no reason to fail. */
+/** Checks chart, alert rules and units with the tools of operators, which need Go once; a machine without Go skips the step. */
 async function lookAtDeployment(): Promise<Finding> {
   const { judgeDeployment, ToolMissing } = await import('./commands/check-deploy.ts');
   try {
@@ -144,7 +144,7 @@ const cruise = z.object({
   }),
 });
 
-/** The import rules are themselves checked: each must find the violation planted for it, so that none can die unnoticed. */
+/** Checks the import rules themselves: each must find the violation that is planted for it, so that no rule fails silently. */
 async function lookAtPlantedImports(): Promise<Finding> {
   const { output } = await run(
     'depcruise',
@@ -164,7 +164,7 @@ async function lookAtPlantedImports(): Promise<Finding> {
   };
 }
 
-/** Files of tools/check/planted-lint with the rules that each violates. */
+/** Maps files of tools/check/planted-lint to the rules that each violates. */
 const PLANTED_LINT: Readonly<Record<string, readonly string[]>> = {
   'any.ts': ['no-explicit-any'],
   'apps/console/src/long-component.tsx': ['max-lines-per-function'],
@@ -172,7 +172,7 @@ const PLANTED_LINT: Readonly<Record<string, readonly string[]>> = {
   'promises.ts': ['no-floating-promises', 'no-misused-promises', 'switch-exhaustiveness-check'],
 };
 
-/** The rules that need types find nothing when types cannot be read, and a limit can be raised: each must report the violation planted for it. */
+/** Rules that need types find nothing when types cannot be read, and a limit can be raised by mistake: each rule must report its planted violation. */
 async function lookAtPlantedLint(): Promise<Finding> {
   const folder = 'tools/check/planted-lint';
   const config = `${folder}/oxlintrc.json`;

@@ -1,4 +1,4 @@
-/** `npm run <command>` after the bootstrap: one file per command in `commands/`, loaded only when asked for. */
+/** Runs `npm run <command>` after the bootstrap. Each command has a file in `commands/`, which is loaded only when it is needed. */
 type Command = (args: readonly string[]) => Promise<number>;
 
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {

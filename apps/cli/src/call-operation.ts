@@ -4,17 +4,17 @@ import { AdminRefusal, type AdminClient } from '@tollgate/admin-client';
 import { UsageError } from './failure.ts';
 import { kebab, type Field, type Operation } from './operations.ts';
 
-/** The typed values, by the interface's own names. */
+/** The typed values, under the interface's own names. */
 export interface Typed {
   path: Readonly<Record<string, string>>;
   fields: Readonly<Record<string, string | boolean | undefined>>;
-  /** JSON, `@file` or `-` for standard input; fields typed beside it replace its members. */
+  /** The body as JSON, `@file` or `-` for standard input; separately typed fields replace its members. */
   body?: string | undefined;
   idempotencyKey?: string | undefined;
   format?: 'csv' | undefined;
 }
 
-/** Calls the operation. Answers parsed JSON, the text of a CSV, or undefined for an empty answer; throws AdminRefusal. */
+/** Calls the operation. Returns parsed JSON, the text of a CSV, or undefined for an empty answer; throws AdminRefusal. */
 export async function callOperation(
   client: AdminClient,
   operation: Operation,
@@ -39,7 +39,7 @@ export async function callOperation(
   return data;
 }
 
-/** Sends a request whose method and path come from the document that the client's types are made of. Throws AdminRefusal. */
+/** Sends a request whose method and path come from the API document, from which the client's types are generated. Throws AdminRefusal. */
 export async function send(
   client: AdminClient,
   method: string,
@@ -88,7 +88,7 @@ function valuesOf(
   );
 }
 
-/** Text of the command line as the interface's type. What the interface alone can judge is left to it. */
+/** Converts a text of the command line to the interface's type. The interface itself validates the rest. */
 export function parseValue(field: Field, typed: string | boolean): unknown {
   const option = `--${kebab(field.name)}`;
   if (typed === true) return field.kind === 'boolean' ? true : 'true';

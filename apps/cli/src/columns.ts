@@ -1,6 +1,6 @@
 import { WINDOW_NAMES } from '@tollgate/contracts';
 
-/** Columns a person looks for first; JSON and CSV have all. */
+/** Lists the columns that a table shows first; JSON and CSV contain all. */
 export const COLUMNS: Readonly<Record<string, readonly string[]>> = {
   'users list': ['id', 'username', 'role', 'status', 'created_at'],
   'models list': ['id', 'name', 'kind', 'is_on_shelf', 'owned_by', 'max_output_tokens'],

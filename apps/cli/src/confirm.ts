@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import { UsageError } from './failure.ts';
 
-/** Asks before what cannot be undone; `--yes` answers in advance. Without a terminal there is no one to ask. */
+/** Asks before an irreversible act; `--yes` answers in advance. Without a terminal it cannot ask. */
 export async function confirm(question: string, isConfirmed: boolean): Promise<void> {
   if (isConfirmed) return;
   if (!process.stdin.isTTY || !process.stderr.isTTY)

@@ -6,19 +6,19 @@ import { readSession } from './session-file.ts';
 
 const LOOPBACK = new Set(['127.0.0.1', 'localhost', '[::1]']);
 
-/** Options of every command. */
+/** Every command has these options. */
 export interface Shared {
   url?: string;
   json?: boolean;
   output?: OutputFormat;
 }
 
-/** `--json` is short for `--output json`; people get tables. */
+/** `--json` is short for `--output json`; the default is tables. */
 export function outputOf({ json, output }: Shared): OutputFormat {
   return output ?? (json ? 'json' : 'table');
 }
 
-/** The server to talk to: `--url`, TOLLGATE_URL, the one signed in to, or the one of this checkout. */
+/** Returns the server: `--url`, TOLLGATE_URL, the one of the last login, or the one of this checkout. */
 export function serverUrl({ url }: Shared): string {
   const found =
     url ??
@@ -33,7 +33,7 @@ export function serverUrl({ url }: Shared): string {
   return found;
 }
 
-/** Throws UsageError where there is no token. One saved for a server is never sent to another. */
+/** Throws UsageError when there is no token. A token that was saved for one server is never sent to another. */
 export function connect(shared: Shared): AdminClient {
   const baseUrl = serverUrl(shared);
   const session = readSession(process.env);
@@ -54,7 +54,7 @@ export function connect(shared: Shared): AdminClient {
   });
 }
 
-/** Asks for the password that calls need which make administrators and tokens. */
+/** Asks for the password that calls need which create administrators and tokens. */
 async function confirmPassword(client: AdminClient): Promise<boolean> {
   if (!process.stdin.isTTY)
     throw new UsageError(
@@ -66,7 +66,7 @@ async function confirmPassword(client: AdminClient): Promise<boolean> {
   return true;
 }
 
-/** Two checkouts share one login: in the second, it still means the server of the first. A command that names a server is clear. */
+/** Warns when the login belongs to another checkout: two checkouts share one login. A command that names a server gets no warning. */
 function warnOfOtherCheckout({ url }: Shared, baseUrl: string): void {
   const ofCheckout = process.env['TOLLGATE_URL_OF_CHECKOUT'];
   if (!ofCheckout || url || process.env['TOLLGATE_URL']) return;
@@ -78,7 +78,7 @@ function warnOfOtherCheckout({ url }: Shared, baseUrl: string): void {
   );
 }
 
-/** The passwords of an installation of `npm start` are in a file, which a newcomer has not opened yet. */
+/** A newcomer has not opened the file with the passwords of `npm start` yet. */
 function hint(baseUrl: string): string {
   return baseUrl === process.env['TOLLGATE_URL_OF_CHECKOUT']
     ? ' The users of npm start, and their passwords, are in .tollgate/start.json.'

@@ -1,6 +1,6 @@
 import { AdminRefusal } from '@tollgate/admin-client';
 
-/** Exit statuses. 0: done, and what was asked about is well. */
+/** Lists the exit statuses. 0 means that the command succeeded and the checked state is good. */
 export const EXIT = { notWell: 1, failed: 2 } as const;
 
 const ADVICE: Readonly<Record<string, string>> = {
@@ -8,10 +8,10 @@ const ADVICE: Readonly<Record<string, string>> = {
   session_needed: '\n  Fix: unset TOLLGATE_TOKEN, then tollgate login',
 };
 
-/** The command was not understood or lacks something; the message says what to do. */
+/** Is thrown when the command is wrong or incomplete; the message names the remedy. */
 export class UsageError extends Error {}
 
-/** All that can go wrong with a server, in words for a person. */
+/** Describes every failure of a server call for people. */
 export function describeFailure(error: unknown): string {
   if (error instanceof AdminRefusal) {
     const fields = error.fields

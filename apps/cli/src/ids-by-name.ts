@@ -7,7 +7,7 @@ interface Named {
 }
 
 const PAGE = { page_size: 100 } as const;
-/** The records that a name identifies: by the feature of a command, and by the field that wants the id. */
+/** Lists the records that a name identifies, by the feature of a command and by the field that needs the id. */
 const LISTS: Readonly<
   Record<string, (client: AdminClient, q: string, page: number) => Promise<ListPage>>
 > = {
@@ -38,12 +38,12 @@ interface ListPage {
 
 const isId = (word: string): boolean => /^\d{1,15}$/.test(word);
 
-/** Returns whether `<id>` of the feature may be typed as a name. */
+/** Returns whether a name may replace `<id>` in this feature. */
 export function takesName(group: string): boolean {
   return group in LISTS;
 }
 
-/** The id that a word of the command line means: itself where it is one. `kind` is a feature, or a field that wants an id. */
+/** Returns the id for a word of the command line, which is the word itself when it is an id. `kind` is a feature, or a field that needs an id. */
 export async function idOf(client: AdminClient, kind: string, word: string): Promise<string> {
   const group = FIELDS[kind] ?? kind;
   const read = LISTS[group];
@@ -59,7 +59,7 @@ export async function idOf(client: AdminClient, kind: string, word: string): Pro
   }
 }
 
-/** Fields that want an id, with the ids of the names that were typed. */
+/** Replaces typed names by ids in fields that need one. */
 export async function withIds(
   client: AdminClient,
   fields: Readonly<Record<string, string | boolean | undefined>>,

@@ -37,7 +37,7 @@ addCompletionCommands(program);
 try {
   await program.parseAsync();
 } catch (error) {
-  // Commander has said what it had to say, help included.
+  // Commander has already printed its message, help included.
   if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : EXIT.failed;
   else {
     process.stderr.write(`${describeFailure(error)}\n`);

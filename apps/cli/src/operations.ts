@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { API_DOCUMENT } from '@tollgate/admin-client';
 import { z } from 'zod';
 
-/** A JSON schema as far as a command line needs it. */
+/** Matches a JSON schema as far as the command line needs it. */
 const schemaShape = z.looseObject({
   get anyOf() {
     return z.array(schemaShape).optional();
@@ -39,40 +39,40 @@ const documentShape = z.looseObject({
 
 export type ValueKind = 'integer' | 'number' | 'boolean' | 'string' | 'json';
 
-/** A query parameter or a member of the body. */
+/** Describes a query parameter or a member of the body. */
 export interface Field {
-  /** The interface's spelling, e.g. `user_id`. */
+  /** The interface's name, for example `user_id`. */
   name: string;
   place: 'query' | 'body';
   kind: ValueKind;
-  /** Values the interface accepts, where it lists them. */
+  /** The values that the interface accepts, when it lists them. */
   choices: readonly string[];
   isRequired: boolean;
   isNullable: boolean;
 }
 
-/** One route of the administration interface as a command. */
+/** Describes one route of the administration interface as a command. */
 export interface Operation {
-  /** E.g. `users approve`: the words of the command. */
+  /** The words of the command, for example `users approve`. */
   group: string;
   verb: string;
   method: string;
   path: string;
   summary: string;
-  /** Placeholders of the path, in order. */
+  /** The placeholders of the path, in order. */
   pathNames: readonly string[];
   fields: readonly Field[];
-  /** Absent where the route takes none. An optional body is left out unless something of it was typed. */
+  /** Is absent where the route takes no body. An optional body is omitted when none of its fields was typed. */
   body?: 'required' | 'optional';
   takesIdempotencyKey: boolean;
-  /** The interface answers CSV when asked (`format=csv`). */
+  /** True when the interface can answer CSV (`format=csv`). */
   hasCsv: boolean;
   isEventStream: boolean;
   /** True when no other command restores what this one removes. */
   isDestructive: boolean;
 }
 
-/** Groups whose name in the document is not what people type. */
+/** Maps group names of the document to the names that people type. */
 const GROUPS: Readonly<Record<string, string>> = {
   'access-tokens': 'tokens',
   'proxy-nodes': 'nodes',
@@ -84,7 +84,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   'config-check': 'proxy',
   'wallet-logs': 'wallet',
 };
-/** The document's name is the handler's; these read better. */
+/** Maps handler names of the document to names that read better. */
 const RENAMED: Readonly<Record<string, readonly [group: string, verb: string]>> = {
   Payments_list: ['wallet', 'payments'],
   Payments_payoutList: ['wallet', 'payouts'],
@@ -95,7 +95,7 @@ const RENAMED: Readonly<Record<string, readonly [group: string, verb: string]>> 
 const DESTRUCTIVE = new Set(['subscriptions unsubscribe', 'snapshots rollback', 'users erase']);
 const METHODS = new Set(['get', 'post', 'put', 'delete']);
 
-/** Every operation of the API document, in its order. */
+/** Returns every operation of the API document, in order. */
 export function readOperations(): Operation[] {
   const { paths } = documentShape.parse(JSON.parse(readFileSync(API_DOCUMENT, 'utf8')));
   return Object.entries(paths).flatMap(([path, methods]) =>
@@ -113,7 +113,7 @@ function toOperation(
   const [prefix = '', name = ''] = operationId.split('_');
   const [group, verb] = RENAMED[operationId] ?? [
     GROUPS[kebab(prefix)] ?? kebab(prefix),
-    // `keys windows`, not `keys read-windows`.
+    // The command is `keys windows` instead of `keys read-windows`.
     kebab(name).replace(/^read-/, ''),
   ];
   const query = parameters

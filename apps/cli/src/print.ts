@@ -3,7 +3,7 @@ import { withoutHiddenMarks } from '@tollgate/contracts';
 export type Cell = string | number | boolean | null | undefined;
 export type OutputFormat = 'json' | 'table' | 'csv';
 
-/** For people: columns as wide as their longest cell; numbers to the right. */
+/** Formats a table for people: columns are as wide as their longest cell, and numbers are right-aligned. */
 export function table(header: readonly string[], rows: readonly (readonly Cell[])[]): string {
   if (rows.length === 0) return 'Nothing.\n';
   const texts = rows.map((row) =>
@@ -22,7 +22,10 @@ export function table(header: readonly string[], rows: readonly (readonly Cell[]
   return `${[line(header.map((text) => ({ text: text.toUpperCase(), isNumber: false }))), ...texts.map(line)].join('\n')}\n`;
 }
 
-/** RFC 4180. A text that a spreadsheet would run as a formula gets an apostrophe in front; what a terminal would obey is a replacement character. */
+/**
+ * Formats CSV by RFC 4180. A text that a spreadsheet would run as a formula gets a leading apostrophe; control characters of terminals become
+ * replacement characters.
+ */
 export function csv(header: readonly string[], rows: readonly (readonly Cell[])[]): string {
   const cell = (value: Cell): string => {
     if (typeof value === 'number') return String(value);
@@ -33,12 +36,12 @@ export function csv(header: readonly string[], rows: readonly (readonly Cell[])[
   return [header, ...rows].map((row) => `${row.map(cell).join(',')}\r\n`).join('');
 }
 
-/** Names come from users: what would move the cursor or colour the terminal is shown as `?`. */
+/** Users choose names, so characters that would move the cursor or colour the terminal appear as `?`. */
 function printable(cell: Cell): string {
   return cell === null || cell === undefined ? '-' : String(cell).replaceAll(/\p{C}/gu, '?');
 }
 
-/** The same value to a parser; what would move the cursor, colour the terminal or turn its text around is written as an escape. */
+/** Writes JSON with the same value for a parser; characters that would control the terminal become escapes. */
 function json(answer: unknown): string {
   const escaped = JSON.stringify(answer, null, 2).replaceAll(
     /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
@@ -47,12 +50,12 @@ function json(answer: unknown): string {
   return `${escaped}\n`;
 }
 
-/** One answer for both readers: JSON as the server sent it for scripts, `text` for people. */
+/** Prints an answer as the server's JSON for scripts, or as `text` for people. */
 export function show(isJson: boolean, answer: unknown, text: () => string): void {
   process.stdout.write(isJson ? json(answer) : text());
 }
 
-/** Any answer of the interface: a list as a table of its plain members, one object as lines of name and value. */
+/** Formats any answer of the interface: a list as a table of its plain members, one object as lines of name and value. */
 export function render(answer: unknown, format: OutputFormat, columns?: readonly string[]): string {
   if (answer === undefined || answer === '') return format === 'json' ? '' : 'Done.\n';
   if (typeof answer === 'string') return answer;
@@ -62,7 +65,7 @@ export function render(answer: unknown, format: OutputFormat, columns?: readonly
   if (rows === undefined)
     return write(
       ['field', 'value'],
-      // One below the other, values are no column of numbers: to the left, beside their names.
+      // The values of one object are not a column of numbers, so they are left-aligned.
       Object.entries(answer as object).map(([name, value]) => [
         name,
         typeof value === 'number' && format === 'table' ? String(value) : plain(value),

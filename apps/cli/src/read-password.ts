@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { UsageError } from './failure.ts';
 
-/** From a terminal without echo, or the first line of stdin with `fromStdin`. */
+/** Reads a password from a terminal without echo, or from the first line of stdin with `fromStdin`. */
 export async function readPassword({ fromStdin }: { fromStdin: boolean }): Promise<string> {
   if (!fromStdin && !process.stdin.isTTY)
     throw new UsageError('There is no terminal to ask for the password on; use --password-stdin.');

@@ -8,7 +8,7 @@ export type SavedSession = z.output<typeof saved>;
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** `$XDG_CONFIG_HOME/tollgate/session.json`; https://specifications.freedesktop.org/basedir-spec/latest/ */
+/** Returns `$XDG_CONFIG_HOME/tollgate/session.json`: https://specifications.freedesktop.org/basedir-spec/latest/ */
 export function sessionPath(environment: Environment): string {
   return path.join(
     environment['XDG_CONFIG_HOME'] || path.join(homedir(), '.config'),
@@ -17,7 +17,7 @@ export function sessionPath(environment: Environment): string {
   );
 }
 
-/** Undefined when no session is stored, or the file is not one of ours. */
+/** Returns undefined when no session is stored, or the file has another format. */
 export function readSession(environment: Environment): SavedSession | undefined {
   try {
     return saved.safeParse(JSON.parse(readFileSync(sessionPath(environment), 'utf8'))).data;
@@ -26,7 +26,7 @@ export function readSession(environment: Environment): SavedSession | undefined 
   }
 }
 
-/** Mode 0600 from its first byte on: it holds a token. */
+/** Creates the file with mode 0600, because it contains a token. */
 export function writeSession(environment: Environment, session: SavedSession): void {
   const file = sessionPath(environment);
   mkdirSync(path.dirname(file), { recursive: true, mode: 0o700 });

@@ -16,7 +16,7 @@ import { ZoneProvider } from './ui/time/zone.tsx';
 
 const RELOADED = 'tollgate.reloaded';
 
-/** After an upgrade an open page asks for files that are gone; loading it again, once, brings the new ones. */
+/** After an upgrade an open page requests files that no longer exist; one reload fetches the new ones. */
 window.addEventListener('vite:preloadError', (event) => {
   if (sessionStorage.getItem(RELOADED)) return;
   sessionStorage.setItem(RELOADED, '1');

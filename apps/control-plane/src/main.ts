@@ -5,14 +5,14 @@ import { limitConnections } from './platform/server/connection-limits.ts';
 import { createPino } from './platform/logging/logger.ts';
 import { OpenApiDocument } from './platform/openapi/openapi-document.ts';
 
-/** Beyond this a shutdown is stuck. Killing is safe at any moment, only ruder. */
+/** A shutdown that takes longer is stuck. The process can be killed safely at any moment. */
 const SHUTDOWN_TIMEOUT_MS = 20_000;
 
 async function main(): Promise<void> {
   const config = loadConfig(process.env);
   const pino = createPino(config.LOG_LEVEL);
   const app = await createApp(config, pino);
-  // Now, not with the first request for it, which others would wait behind.
+  // The document is compiled now, because other requests would wait behind the first request for it.
   app.get(OpenApiDocument, { strict: false }).read();
   limitConnections(await app.listen(config.PORT, config.HOST));
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
@@ -21,12 +21,12 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  // The logger may not exist yet; an invalid setting is reported as plain text, without a stack.
+  // The logger may not exist yet, so an invalid setting is printed as plain text without a stack.
   process.stderr.write(
     error instanceof InvalidConfig
       ? `The control plane cannot start:\n${error.message}\n`
       : `${error instanceof Error ? error.stack : String(error)}\n`,
   );
-  // Connections that were opened before would keep the process.
+  // Connections that are already open would keep the process alive.
   process.exit(1);
 });

@@ -11,22 +11,22 @@ export interface Exchange {
   entry: RecordEntry;
   record: ProviderRecord;
   response: ServerResponse;
-  /** Aborts when the caller hangs up. */
+  /** Aborts when the caller closes the connection. */
   gone: AbortSignal;
 }
 
-/** The words of one protocol: everything else about streaming is common to both. */
+/** Holds the words of one protocol; everything else about streaming is common to all. */
 export interface Dialect {
   json(exchange: Exchange, text: string): unknown;
   start(exchange: Exchange): string;
-  /** One output token. */
+  /** Writes one output token. */
   token(exchange: Exchange, word: string): string;
   toolCall(exchange: Exchange): string;
   thinking(exchange: Exchange, text: string): string;
   finish(exchange: Exchange): string;
   error(status: number, message: string): unknown;
   errorEvent(message: string): string;
-  /** A stream that is no server-sent events has these: its media type, and the bytes of what the functions above write. */
+  /** A stream that is not server-sent events has these: its media type, and the conversion of the texts above to bytes. */
   readonly streamType?: string;
   frame?(text: string): Buffer;
 }
@@ -42,7 +42,7 @@ export function usageOf({ plan, entry }: Exchange): NonNullable<RecordEntry['rep
 
 export async function answer(exchange: Exchange, dialect: Dialect): Promise<void> {
   const { plan, request, response } = exchange;
-  // `429-bare` is a 429 too.
+  // `429-bare` also has the status 429.
   const status = Number.parseInt(plan.mode, 10);
   if (Number.isInteger(status)) return refuse(exchange, dialect, status);
   switch (plan.mode) {
@@ -79,7 +79,7 @@ export async function answer(exchange: Exchange, dialect: Dialect): Promise<void
   }
 }
 
-/** The text of a whole answer. */
+/** Returns the text of a whole answer. */
 export function wordsOf({ tokens, pieces }: Plan): string {
   return pieces?.slice(0, tokens).join('') ?? wordsUpTo(tokens);
 }
@@ -95,7 +95,7 @@ function bytesOf({ frame }: Pick<Dialect, 'frame'>, text: string): Buffer | stri
   return frame ? frame(text) : text;
 }
 
-/** Connections that have carried a request. */
+/** Holds connections that have carried a request. */
 const carried = new WeakSet<object>();
 
 function isReused({ socket }: ServerResponse): boolean {
@@ -119,7 +119,7 @@ function sendWhole({ record, entry, response }: Exchange, type: string, body: st
   response.writeHead(200, { 'content-type': type }).end(body);
 }
 
-/** A stream of a beginning and `rest`, without content. */
+/** Starts a stream of a beginning and `rest`, without content. */
 function begin(
   { record, entry, response, ...exchange }: Exchange,
   dialect: Dialect,
@@ -195,7 +195,7 @@ async function stream(exchange: Exchange, dialect: Dialect): Promise<void> {
   response.end(bytesOf(dialect, dialect.finish(exchange)));
 }
 
-/** True when the answer is over. */
+/** Returns true when the answer is over. */
 async function misbehave(exchange: Exchange, dialect: Dialect): Promise<boolean> {
   const { plan, record, entry, response } = exchange;
   switch (plan.mode) {

@@ -7,10 +7,10 @@ import { wordAt } from './words.ts';
 
 const HIDDEN_STEP_MS = 10;
 const STALL_MS = 50;
-/** Those that never end by themselves. */
+/** Runs in these modes never end by themselves. */
 const ENDLESS: ReadonlySet<string> = new Set(['stalls', 'forgets']);
 
-/** One response that is made in the background. */
+/** Holds one background response. */
 interface Run {
   exchange: Exchange;
   items: readonly Item[];
@@ -19,7 +19,7 @@ interface Run {
   dialect: ResponsesDialect;
 }
 
-/** The answer is made whether or not its caller asks for it again, and whether or not its stream is read. */
+/** Generates the answer whether or not its caller asks for it again or reads its stream. */
 export async function inBackground(
   exchange: Exchange,
   { items, store }: { items: readonly Item[]; store: ResponseStore },
@@ -44,7 +44,7 @@ export async function inBackground(
   record.close(entry, 'finished');
 }
 
-/** Word by word; false where something ends it before. */
+/** Writes word by word; returns false when something ends it earlier. */
 async function write(run: Run): Promise<boolean> {
   const { exchange, events, dialect } = run;
   const { plan, entry, response } = exchange;
@@ -62,7 +62,7 @@ async function write(run: Run): Promise<boolean> {
   return true;
 }
 
-/** At its rate by the clock, with no text; false where it is cancelled. */
+/** Generates hidden tokens at its rate by the clock; returns false when it is cancelled. */
 async function think(run: Run): Promise<boolean> {
   const { plan, entry } = run.exchange;
   const startedAt = performance.now();
@@ -79,7 +79,7 @@ function isRunning({ store, dialect }: Run): boolean {
   return store.get(dialect.id)?.response['status'] === 'in_progress';
 }
 
-/** Says what a cancelled or deleted response leaves behind, by its mode. */
+/** Returns what a cancelled or deleted response leaves, by its mode. */
 function cancelled({ exchange, items, store, events, dialect }: Run): false {
   const { plan, entry, record } = exchange;
   const stored = store.get(dialect.id);

@@ -3,7 +3,7 @@ import { usageOf, type Dialect, type Exchange } from './answer.ts';
 
 const CREATED = 1_767_225_600;
 
-/** chat completions, as OpenAI streams them: role first, usage only when asked for, then [DONE]. */
+/** Writes chat completions as OpenAI streams them: the role first, usage only when requested, then [DONE]. */
 export const chatDialect: Dialect = {
   json: (exchange, text) => ({
     id: idOf(exchange),

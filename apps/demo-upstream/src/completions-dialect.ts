@@ -3,7 +3,7 @@ import { chatDialect } from './chat-dialect.ts';
 import { limitOf } from './plan.ts';
 import { textOf } from './text-of.ts';
 
-/** Legacy completions: texts without roles, several prompts in one request, `[DONE]` at the end of a stream. */
+/** Writes legacy completions: texts without roles, several prompts in one request, `[DONE]` at the end of a stream. */
 export const completionsDialect: Dialect = {
   json: (exchange, text) => ({
     ...head(exchange),
@@ -40,7 +40,7 @@ export const completionsDialect: Dialect = {
   errorEvent: (message) => chatDialect.errorEvent(message),
 };
 
-/** `best_of` generates more than are shown. */
+/** `best_of` generates more answers than are shown. */
 function indexes({ request: { prompt, n } }: Exchange): number[] {
   return [...Array(promptsOf(prompt).length * (n ?? 1)).keys()];
 }

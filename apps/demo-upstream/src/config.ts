@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Every variable the demo upstream reads. */
+/** Lists every variable that the demo upstream reads. */
 export const configSchema = z.object({
   HOST: z.string().default('127.0.0.1').describe('Address to listen on.'),
   PORT: z.coerce.number().int().min(0).max(65535).default(8790).describe('Port to listen on.'),

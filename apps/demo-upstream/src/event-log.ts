@@ -2,13 +2,13 @@ import type { ServerResponse } from 'node:http';
 
 const SEQUENCE = /"sequence_number":(\d+)/;
 
-/** The events of one response, for as many readers as come, at whatever time. */
+/** Keeps the events of one response for any number of readers, at any time. */
 export class EventLog {
   readonly #events: string[] = [];
   readonly #readers = new Set<() => void>();
   #isOver = false;
 
-  /** One event or several. */
+  /** Adds one event or several. */
   add(text: string): void {
     this.#events.push(...text.split(/(?<=\n\n)/));
     for (const look of this.#readers) look();
@@ -19,7 +19,7 @@ export class EventLog {
     for (const look of this.#readers) look();
   }
 
-  /** Writes what comes after the event of that number, to its end; a reader that leaves ends nothing. */
+  /** Writes the events after that number, to the end; a reader that leaves ends nothing. */
   follow(response: ServerResponse, after = -1): void {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     let next = 0;

@@ -1,4 +1,4 @@
-/** Tokens by class, as events and usage rows name them; a class that is absent has none. */
+/** Holds tokens by class, named as in events and usage rows; an absent class has none. */
 export type ReportedClasses = Partial<Record<ReportedClass, number | undefined>>;
 type ReportedClass =
   | 'input_tokens'
@@ -12,10 +12,10 @@ type ReportedClass =
   | 'audio_output_tokens'
   | 'image_output_tokens';
 
-/** The part of its side of a report that each further class has. */
+/** Each further class has this fraction of its side of a report. */
 const PART = 5;
 
-/** A report in which every class occurs that its protocol can tell: the plain classes have the rest. */
+/** Builds a report in which every class of its protocol occurs; the plain classes have the rest. */
 export function everyClass(
   protocol: string,
   { prompt, output }: { prompt: number; output: number },

@@ -2,7 +2,7 @@ import type { ReportedClasses } from './every-class.ts';
 import { usageOf, type Dialect, type Exchange } from './answer.ts';
 import type { RecordEntry } from './record.ts';
 
-/** messages, as Anthropic streams them: six named events, a ping, cumulative usage in message_delta. */
+/** Writes messages as Anthropic streams them: six named events, a ping, cumulative usage in message_delta. */
 export const messagesDialect: Dialect = {
   json: (exchange, text) => ({
     ...message(exchange),
@@ -56,7 +56,7 @@ export const messagesDialect: Dialect = {
 
 const THINKING = { type: 'thinking', thinking: 'let me count', signature: 'ZGVtby1zaWduYXR1cmU=' };
 
-/** The blocks of a whole answer. */
+/** Returns the blocks of a whole answer. */
 export function contentOf(exchange: Pick<Exchange, 'plan' | 'entry'>, text: string): object[] {
   return [
     ...(exchange.plan.mode === 'thinking' ? [THINKING] : []),

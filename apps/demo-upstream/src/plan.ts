@@ -60,23 +60,23 @@ export type Mode = (typeof MODES)[number];
 
 export interface Plan {
   mode: Mode;
-  /** Output tokens to generate. */
+  /** The number of output tokens to generate. */
   tokens: number;
-  /** The tokens that stand in place of the demo's words. */
+  /** The texts of the tokens, instead of the demo's words. */
   pieces: readonly string[] | null;
-  /** Pause before each output token. */
+  /** The pause before each output token, in ms. */
   delayMs: number;
-  /** Tokens between two pauses of a response in the background. */
+  /** The tokens between two pauses of a background response. */
   step: number;
-  /** Output tokens a second of mode `hidden`. */
+  /** The output tokens per second of mode `hidden`. */
   tokensPerSecond: number;
-  /** The tools that mode `tools` calls. */
+  /** The tool that mode `tools` calls. */
   call: ToolCall;
-  /** Answers of so many tokens each that are generated. */
+  /** The number of generated answers with this many tokens each. */
   choices: number;
-  /** `classes=all`: the report splits its tokens over every class that its protocol knows. */
+  /** `classes=all` splits the report's tokens over every class of its protocol. */
   isEveryClass: boolean;
-  /** The request has a directive, as every request of a load has; a probe of a node has none. */
+  /** True when the request has a directive, as every request of a load has; a node's probe has none. */
   isDirected: boolean;
 }
 
@@ -107,7 +107,7 @@ const bodySchema = z.looseObject({
   input: z.unknown().optional(),
   /** Legacy completions send their text here. */
   prompt: z.unknown().optional(),
-  /** The provider holds the conversation of messages. */
+  /** The provider stores the conversation of messages. */
   thread: z.looseObject({ type: z.string(), previous_message_id: z.string().optional() }).nullish(),
   n: z.number().int().nullish(),
   best_of: z.number().int().nullish(),
@@ -163,19 +163,19 @@ function piecesOf(text: string | undefined): readonly string[] | null {
   );
 }
 
-/** Each prompt of a legacy completion is answered `best_of` times, of which `n` are shown. */
+/** Each prompt of a legacy completion gets `best_of` answers, of which `n` are shown. */
 function generatedChoices({ prompt, n, best_of: bestOf }: DemoRequest): number {
   const isOne = !Array.isArray(prompt) || prompt.every((item) => typeof item === 'number');
   return (isOne ? 1 : prompt.length) * Math.max(n ?? 1, bestOf ?? 1);
 }
 
-/** The request's own, under the name its protocol has for it. */
+/** Returns the request's own limit, under its protocol's name. */
 export function limitOf(request: DemoRequest): number | null {
   if (request.prompt !== undefined) return request.max_tokens ?? null;
   return request.max_completion_tokens ?? request.max_output_tokens ?? request.max_tokens ?? null;
 }
 
-/** The rest of an answer whose beginning stands in an assistant message behind the directive; an instruction behind that ends with the words to begin with. */
+/** Returns the rest of an answer whose beginning is in an assistant message after the directive; a later instruction ends with the words to begin with. */
 function restOf({ messages }: DemoRequest, whole: number): readonly string[] | null {
   const [said, instruction, more] = messages.slice(messages.findLastIndex(isDirecting) + 1);
   if (said?.role !== 'assistant' || more) return null;

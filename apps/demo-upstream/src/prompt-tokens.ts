@@ -3,7 +3,7 @@ import { tokenArrayLength } from './embeddings.ts';
 import type { DemoRequest } from './plan.ts';
 import { textOf } from './text-of.ts';
 
-/** An image of 1,024 by 1,024 pixels in OpenAI's high detail: https://platform.openai.com/docs/guides/images-vision. */
+/** An image of 1,024 by 1,024 pixels in OpenAI's high detail costs this: https://platform.openai.com/docs/guides/images-vision. */
 const IMAGE_TOKENS = 765;
 
 /** Returns the prompt tokens that the provider reports: the text's tokens, four for each message, and the same number for each image. */

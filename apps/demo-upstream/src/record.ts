@@ -1,24 +1,24 @@
 import type { ReportedClasses } from './every-class.ts';
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 
-/** The provider's record of a request that it answered. The audit compares the books with it. */
+/** Describes the provider's record of an answered request, with which the audit compares the books. */
 export interface RecordEntry {
-  /** `x-request-id` the caller sent. */
+  /** The `x-request-id` that the caller sent. */
   rid: string;
   protocol: 'chat' | 'messages' | 'responses' | 'completions' | 'embeddings';
   mode: string;
-  /** The request has a directive (`Plan.isDirected`). */
+  /** True when the request has a directive (`Plan.isDirected`). */
   isDirected: boolean;
   isStream: boolean;
-  /** Output tokens written to the socket so far. */
+  /** The output tokens that were written to the socket so far. */
   emitted: number;
   promptTokens: number;
-  /** Usage as reported to the caller; null when the report never left. */
+  /** The usage that was reported to the caller; null when the report was never sent. */
   reported: { prompt: number; output: number; classes?: ReportedClasses | undefined } | null;
   ending: 'open' | 'finished' | 'aborted' | 'refused';
 }
 
-/** In memory, and line by line in a file when one is named, so that a killed provider still has its books. */
+/** Keeps records in memory and, when a file is named, line by line in it, so that a killed provider still has its books. */
 export class ProviderRecord {
   #entries: RecordEntry[];
   readonly #file: string | undefined;
@@ -38,13 +38,13 @@ export class ProviderRecord {
     return entry;
   }
 
-  /** Writes the entry's end down; call once. */
+  /** Writes the end of the entry; call it once. */
   close(entry: RecordEntry, ending: RecordEntry['ending']): void {
     entry.ending = ending;
     if (this.#file) appendFileSync(this.#file, `${JSON.stringify(entry)}\n`);
   }
 
-  /** Every attempt, oldest first; one rid may have several. */
+  /** Lists every attempt, oldest first; one rid may have several. */
   list(rid?: string): RecordEntry[] {
     return rid === undefined ? this.#entries : this.#entries.filter((entry) => entry.rid === rid);
   }
@@ -54,7 +54,7 @@ export class ProviderRecord {
   }
 }
 
-/** Nothing for a line torn by a kill. */
+/** Returns nothing for a line that a kill has torn. */
 export function readLine<T>(line: string): T[] {
   try {
     return [JSON.parse(line) as T];

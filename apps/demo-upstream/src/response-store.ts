@@ -8,13 +8,13 @@ export type Item = Readonly<Record<string, unknown>>;
 
 export interface StoredResponse {
   response: Item;
-  /** The whole input of the response, with everything that came before it. */
+  /** The whole input of the response, including everything before it. */
   input: readonly Item[];
-  /** Only a response in the background has it. */
+  /** Only a background response has events. */
   events?: EventLog;
 }
 
-/** The provider's store of responses and conversations. With a file, a killed provider still has the responses that had ended; those that had not have failed. */
+/** Stores responses and conversations as a provider does. With a file, a killed provider still has the responses that had ended; the others have failed. */
 export class ResponseStore {
   readonly #responses = new Map<string, StoredResponse>();
   readonly #conversations = new Map<string, Item[]>();
@@ -57,7 +57,7 @@ export class ResponseStore {
     return this.#conversations.delete(id);
   }
 
-  /** Returns what a request continues from; null where it names an object that is not stored. */
+  /** Returns what a request continues; null when it names an object that is not stored. */
   contextOf(request: DemoRequest): readonly Item[] | null {
     const conversation = conversationId(request);
     if (conversation !== null) return this.#conversations.get(conversation) ?? null;
@@ -85,7 +85,7 @@ export function newId(kind: string): string {
   return `${kind}_${randomBytes(12).toString('hex')}`;
 }
 
-/** The input of a request as items with ids. */
+/** Returns the input of a request as items with ids. */
 export function inputItems({ input }: DemoRequest): Item[] {
   const items: unknown[] =
     typeof input === 'string'
@@ -96,7 +96,7 @@ export function inputItems({ input }: DemoRequest): Item[] {
   return items.map((item) => ({ type: 'message', id: newId('msg'), ...(item as Item) }));
 }
 
-/** Items as the messages by which a plan is made: results of tools speak as `tool`. */
+/** Converts items to the messages from which a plan is made; results of tools have the role `tool`. */
 export function messagesOf(items: readonly Item[]): DemoRequest['messages'] {
   return items.map((item) =>
     String(item['type']).endsWith('_output')

@@ -5,7 +5,7 @@ import { conversationId, newId, type Item } from './response-store.ts';
 
 const CREATED = 1_767_225_600;
 
-/** /v1/responses, as OpenAI streams it: every event has its number, and the last one carries the whole response. It serves one request. */
+/** Writes /v1/responses as OpenAI streams it: every event has its number, and the last one contains the whole response. An instance serves one request. */
 export class ResponsesDialect implements Dialect {
   readonly id = newId('resp');
   readonly #message = newId('msg');

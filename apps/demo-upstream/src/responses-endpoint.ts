@@ -23,7 +23,7 @@ export interface ResponsesCall {
   gone: AbortSignal;
 }
 
-/** `POST /responses`: answered, streamed, or begun in the background. */
+/** Serves `POST /responses`: it answers, streams, or begins a background response. */
 export async function respond(asked: DemoRequest, call: ResponsesCall): Promise<void> {
   const context = call.store.contextOf(asked);
   if (!context) return void notFound(call.response, asked.previous_response_id ?? 'conversation');
@@ -59,10 +59,10 @@ function keep(
   if (asked.store !== false) store.keep({ response: ended, input: items });
 }
 
-/** The output tokens that a compaction reports. */
+/** A compaction reports this many output tokens. */
 const COMPACTED_TOKENS = 12;
 
-/** `POST /responses/compact`; false where the request continues from what is not stored. */
+/** Serves `POST /responses/compact`; returns false when the request continues an object that is not stored. */
 export function compact(
   asked: DemoRequest,
   { response, record, store, rid }: Pick<ResponsesCall, 'response' | 'record' | 'store' | 'rid'>,
@@ -97,7 +97,7 @@ export function compact(
   });
 }
 
-/** Everything below /responses and /conversations that generates nothing; false for a path that is none. */
+/** Serves the paths below /responses and /conversations that generate nothing; returns false for any other path. */
 export function serveStored(
   { method = '' }: IncomingMessage,
   path: string,

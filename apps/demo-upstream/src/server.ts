@@ -39,7 +39,7 @@ export function createDemoUpstream(options: { recordFile?: string } = {}): {
   return { server, record };
 }
 
-/** All that the provider remembers. */
+/** Holds everything that the provider remembers. */
 interface Books {
   record: ProviderRecord;
   store: ResponseStore;
@@ -117,7 +117,7 @@ async function generate(call: Call, gemini: GeminiCall): Promise<void> {
   return complete({ ...call, protocol: 'chat', dialect: geminiDialect, read: gemini.read });
 }
 
-/** A signature is one of the body too. */
+/** The signature also covers the body. */
 async function invoke(call: Call, { refusal, read, ...words }: CloudCall): Promise<void> {
   const body = (await readText(call.request)) ?? '';
   const refused = refusal(body);
@@ -179,7 +179,7 @@ async function countInput(
   sendJson(response, 200, { object: 'response.input_tokens', input_tokens });
 }
 
-/** Aborts when the caller hangs up. */
+/** Returns a signal that aborts when the caller closes the connection. */
 function goneSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController();
   response.on('close', () => response.writableFinished || gone.abort());
@@ -194,7 +194,7 @@ interface Completion {
   dialect: Dialect;
   /** The conversations that requests may continue. */
   threads?: ThreadStore;
-  /** The body, where it was read before. */
+  /** The body, when it was read before. */
   body?: string;
   read?: (text: string | undefined) => DemoRequest | undefined;
 }
@@ -278,7 +278,7 @@ function parseJson(text: string | undefined): unknown {
   }
 }
 
-/** Nothing for a body that is too large. */
+/** Returns nothing for a body that is too large. */
 async function readText(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -1,4 +1,4 @@
-/** All text inside a content value: a string, or an array of parts with `text` or `content`. */
+/** Returns all text inside a content value: a string, or an array of parts with `text` or `content`. */
 export function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   if (Array.isArray(content)) return content.map(textOf).join('\n');

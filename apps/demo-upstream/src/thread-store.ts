@@ -1,6 +1,6 @@
 import type { DemoRequest } from './plan.ts';
 
-/** A conversation as the provider holds it under the id of its last answer. */
+/** Holds a conversation as the provider stores it under the id of its last answer. */
 interface Held {
   readonly system: unknown;
   readonly tools: unknown;
@@ -8,7 +8,7 @@ interface Held {
   isContinued: boolean;
 }
 
-/** A refusal with the details by which the clients of Anthropic act. */
+/** Describes a refusal with the details on which Anthropic's clients act. */
 export interface ThreadRefusal {
   readonly status: 400 | 404;
   readonly code: string;
@@ -25,11 +25,11 @@ export function refusalOf({ status, code }: ThreadRefusal): object {
 
 const HELD_MAX = 10_000;
 
-/** The message threads of the provider: what each turn adds, and what its model reads. */
+/** Stores the provider's message threads: what each turn adds, and what its model reads. */
 export class ThreadStore {
   readonly #held = new Map<string, Held>();
 
-  /** Returns the whole conversation of a turn; a request without a thread as it is. */
+  /** Returns the whole conversation of a turn; a request without a thread unchanged. */
   wholeOf(request: DemoRequest): DemoRequest | ThreadRefusal {
     const { thread } = request;
     if (thread?.type !== 'continue') return request;
@@ -48,7 +48,7 @@ export class ThreadStore {
     } as DemoRequest;
   }
 
-  /** Holds a turn that was answered. */
+  /** Stores an answered turn. */
   keep(id: string, { thread, system, tools, messages }: DemoRequest, content: unknown): void {
     if (!thread) return;
     const [oldest] = this.#held.keys();

@@ -1,4 +1,4 @@
-/** The first 16, the usual answer, are a sentence. Each is one o200k token with its leading space, so n words are n tokens however they are joined. */
+/** The first 16 words, the usual answer, are a sentence. Each word with its leading space is one o200k token, so n words are n tokens in any combination. */
 const WORDS = [
   ' this',
   ' is',

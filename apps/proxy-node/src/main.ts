@@ -40,7 +40,7 @@ function stopOnSignal(stop: () => Promise<void>, hurry: () => void): void {
   };
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
-      // A second signal asks for an immediate stop; a worker receives its primary's as well as the terminal's.
+      // A second signal asks for an immediate stop; a worker receives its primary's signal as well as the terminal's.
       if (stopping && !cluster.isWorker) {
         hurry();
         process.exit(1);
@@ -49,7 +49,7 @@ function stopOnSignal(stop: () => Promise<void>, hurry: () => void): void {
     });
   }
   if (!cluster.worker) return;
-  // Without its primary a worker has no port any more. By default it would end on the spot; its running streams deserve the drain.
+  // Without its primary a worker has no port. By default it would exit at once, but its running streams get the drain time.
   const { worker } = cluster;
   worker.on('disconnect', () => {
     worker.exitedAfterDisconnect = true;

@@ -1,7 +1,7 @@
 import { build, buildUnchecked } from '../build.ts';
 import { runProgram } from './run-program.ts';
 
-/** `npm run audit [-- --load N]`: the books of a running installation need only what its start installed and built. */
+/** Runs `npm run audit [-- --load N]`. The books of a running installation need only what its start installed and built. */
 export function audit(args: readonly string[]): Promise<number> {
   const compile = args.some((arg) => arg.startsWith('--load'))
     ? build

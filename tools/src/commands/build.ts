@@ -1,6 +1,6 @@
 import { build as compile, buildConsole } from '../build.ts';
 
-/** `npm run build`: everything, tools, tests and the console included. */
+/** Runs `npm run build`: it builds everything, tools, tests and the console included. */
 export async function build(): Promise<number> {
   await compile();
   await buildConsole();

@@ -22,7 +22,7 @@ const PROMETHEUS = path.join(ROOT, 'deploy/prometheus');
 
 interface Look {
   name: string;
-  /** Problems; none when it is fine. */
+  /** Returns the problems found; an empty list when there are none. */
   look: () => string[] | Promise<string[]>;
 }
 
@@ -34,8 +34,8 @@ interface Judged {
 export { ToolMissing };
 
 /**
- * `npm run check:deploy [-- --api-server]`: chart, alert rules and their unit tests, with the tools that operators use; on request also with a real
- * API server. Installs them. Ends with `N passed, N failed`.
+ * Runs `npm run check:deploy [-- --api-server]`: it checks chart, alert rules and their unit tests with the tools that operators use, on request also
+ * with a real API server. It installs these tools and ends with `N passed, N failed`.
  */
 export async function checkDeploy(args: readonly string[] = []): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: { 'api-server': { type: 'boolean' } } });
@@ -51,7 +51,7 @@ export async function checkDeploy(args: readonly string[] = []): Promise<number>
   }
 }
 
-/** The same without the API server, as a step of `npm run check`. Throws ToolMissing. */
+/** Runs these checks without the API server, as a step of `npm run check`. Throws ToolMissing. */
 export async function judgeDeployment(): Promise<{ isPassed: boolean; output: string }> {
   const bad = (await judgeAll({ isWithServer: false })).filter(
     ({ problems }) => problems.length > 0,
@@ -147,7 +147,7 @@ function rendered(
   ]);
 }
 
-/** Is true when a real API server takes the chart, as `kubectl apply --server-side --dry-run=server` would ask it. */
+/** Returns true when a real API server accepts the chart, as `kubectl apply --server-side --dry-run=server` would ask it. */
 function clusterLooks({ helm }: DeployTools, cluster: Cluster): Look[] {
   const each = valueTable().map(({ name, files }) => ({
     name: `chart, ${name}: an API server of Kubernetes ${KUBERNETES_VERSION} takes every object, and every pod in a namespace that enforces "restricted"`,

@@ -5,7 +5,7 @@ import { BIN_FOLDER, ROOT } from '../checkout.ts';
 import { findFreePort } from '../process/free-port.ts';
 import { becomeSupervisor, prepareDemo, superviseUntilSignal } from './start.ts';
 
-/** `npm run dev`: the stack of `npm start`, rebuilt and restarted whenever a source file changes. */
+/** Runs `npm run dev`: the stack of `npm start`, rebuilt and restarted whenever a source file changes. */
 export async function dev(): Promise<number> {
   if (!(await becomeSupervisor())) {
     console.error('Tollgate already runs in this checkout.\n  Fix: npm stop');
@@ -23,7 +23,10 @@ export async function dev(): Promise<number> {
   return code;
 }
 
-/** Node restarts an app when a file it has loaded changes; this writes those files. It ends with us, being in our process group and writing to our output. */
+/**
+ * Node restarts an app when one of its loaded files changes; this process writes those files. It ends with the command, because it is in the same
+ * process group and writes to its output.
+ */
 function watchSources(): void {
   const compiler = spawn(
     path.join(BIN_FOLDER, 'tsc'),
@@ -33,7 +36,7 @@ function watchSources(): void {
   process.on('exit', () => compiler.kill());
 }
 
-/** Vite serves the sources and passes everything else on to the running installation. It ends with us, too. */
+/** Vite serves the sources and passes everything else to the running installation. It ends with the command, too. */
 async function serveConsole(baseUrl: string): Promise<string> {
   const folder = path.join(ROOT, 'apps', 'console');
   const port = await findFreePort();

@@ -18,7 +18,7 @@ const FRONT_DOOR_PORT = 8080;
 
 interface Examination {
   name: string;
-  /** Resolves with what was found; throws with the problem. */
+  /** Resolves with the finding; throws with the problem. */
   look: () => Promise<string>;
   fix: string;
 }
@@ -53,7 +53,7 @@ const EXAMINATIONS: readonly Examination[] = [
   },
 ];
 
-/** `npm run doctor`: what this machine offers, and for everything that is wrong what to do about it. */
+/** Runs `npm run doctor`: it shows what this machine offers, and the remedy for every problem. */
 export async function doctor(): Promise<number> {
   let failures = 0;
   for (const { name, look, fix } of EXAMINATIONS) {
@@ -91,7 +91,7 @@ async function redis(): Promise<string> {
   return `${(await resolveRedis()).server} (downloads go to ${cacheFolder()})`;
 }
 
-/** Never prints the URL itself: it holds a password. */
+/** Never prints the URL itself, because it contains a password. */
 function reach(variable: string, text: string, defaultPort: number): Promise<string> {
   const { hostname, port } = new URL(text);
   const address = `${hostname}:${port || defaultPort}`;

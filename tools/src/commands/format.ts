@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import { BIN_FOLDER, ROOT } from '../checkout.ts';
 
-/** `npm run format`: writes every file as the formatter prints it (.oxfmtrc.json). */
+/** Runs `npm run format`: it writes every file as the formatter prints it (.oxfmtrc.json). */
 export async function format(args: readonly string[]): Promise<number> {
   const { status } = spawnSync(path.join(BIN_FOLDER, 'oxfmt'), args, {
     cwd: ROOT,

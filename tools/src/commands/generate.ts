@@ -3,7 +3,10 @@ import path from 'node:path';
 import { build } from '../build.ts';
 import { ROOT } from '../checkout.ts';
 
-/** Everything that is committed but written from the code: the API document, its typed client, the references in docs/, Grafana's boards. In this order: each step reads what the one before wrote. */
+/**
+ * Generates all committed files that come from the code: the API document, its typed client, the references in docs/, Grafana's boards. Each step
+ * reads the output of the previous one.
+ */
 const STEPS: readonly { says: string; folder: string; run: readonly string[] }[] = [
   {
     says: 'libs/admin-client/openapi.json',

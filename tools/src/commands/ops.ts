@@ -5,7 +5,7 @@ import { opsEnvironment } from '../embedded/postgres-roles.ts';
 import { findInstallation } from '../stack/find-installation.ts';
 import { loadSecrets } from '../stack/secrets.ts';
 
-/** `npm run ops -- COMMAND`: `tollgate-ops` for the installation of this checkout; `init` makes the secrets of another one. */
+/** Runs `npm run ops -- COMMAND`: `tollgate-ops` for the installation of this checkout; `init` makes the secrets of another one. */
 export function ops(args: readonly string[]): Promise<number> {
   const installation = args[0] === 'init' ? {} : environmentOf(findInstallation(process.env));
   const program = path.join(ROOT, 'deploy', 'tollgate-ops');

@@ -1,6 +1,6 @@
 /**
- * Prints the help of a command when it is asked for, and says whether it was. Throws for an option that the command does
- * not have: a mistyped one must not start or stop everything instead.
+ * Prints the help of a command when it is requested, and returns whether it was. Throws for an unknown option, because a mistyped one must not start
+ * or stop everything.
  */
 export function printsHelp(
   args: readonly string[],

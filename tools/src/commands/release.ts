@@ -54,14 +54,14 @@ function changesOf(version: string): FileChange[] {
   }
 }
 
-/** The lines that change. */
+/** Returns the lines that change. */
 function describe({ file, before, after }: FileChange): string {
   const known = new Set(before.split('\n'));
   const added = after.split('\n').filter((line) => !known.has(line));
   return [file, ...added.map((line) => `  + ${line.trim()}`)].join('\n');
 }
 
-/** CycloneDX, of what is shipped (`npm run sbom`). */
+/** Returns the CycloneDX bill of the shipped components (`npm run sbom`). */
 function billOfMaterials(): { text: string; components: number } {
   const text = execFileSync('npm', ['run', '--silent', 'sbom'], {
     cwd: ROOT,

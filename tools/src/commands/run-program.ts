@@ -4,7 +4,7 @@ import path from 'node:path';
 import { build } from '../build.ts';
 import { ROOT } from '../checkout.ts';
 
-/** Runs the first of the given TypeScript programs (paths from the root) that exists, after a build, with the terminal as it is. */
+/** Runs the first existing TypeScript program of the list (paths from the root) after a build, with the current terminal. */
 export async function runProgram(
   command: string,
   programs: readonly string[],

@@ -3,7 +3,7 @@ import { STATE_FOLDER } from '../checkout.ts';
 import { SCENARIOS } from '../seed/scenarios.ts';
 import { readStartFile } from '../stack/start-file.ts';
 
-/** `npm run seed -- <scenario>`: fills the running stack of this checkout. The same scenario always makes the same names and figures. */
+/** Runs `npm run seed -- <scenario>`: it fills the running stack of this checkout. A scenario always makes the same names and figures. */
 export async function seed([name]: readonly string[]): Promise<number> {
   if (name === '--help' || name === '-h') {
     console.log(usage());

@@ -3,7 +3,7 @@ import { describePlan } from '../size/describe-plan.ts';
 import { readMeasured } from '../size/measured.ts';
 import { planFor, type Load } from '../size/plan.ts';
 
-/** Option, what it means, default, least, most. */
+/** Lists for each option its meaning, default, minimum and maximum. */
 const OPTIONS = {
   rps: ['requests a second at the peak', 100, 0.001, 10_000_000],
   'stream-share': ['share of requests that are streams, 0 to 1', 0.7, 0, 1],
@@ -20,7 +20,7 @@ const OPTIONS = {
 } as const satisfies Record<string, readonly [string, number, number, number]>;
 type Option = keyof typeof OPTIONS;
 
-/** `npm run size -- --rps 5000 --stream-share 0.7`: how many of what a load needs, from the figures that the bench keeps. */
+/** Runs `npm run size -- --rps 5000 --stream-share 0.7`: it computes the resources that a load needs, from figures of the bench. */
 export async function size(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],

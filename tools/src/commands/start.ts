@@ -19,7 +19,7 @@ import { readStartFile, writeStartFile, type StartFile } from '../stack/start-fi
 import { SUPERVISOR, SUPERVISOR_STOP } from '../stack/supervisor.ts';
 
 const DEMO_USERNAME = 'demo';
-/** Set in the background process of `--detach`, which reports over its IPC channel, to where its command writes. */
+/** Is set in the background process of `--detach`, which reports over its IPC channel, to the file that its command writes. */
 const BACKGROUND = 'TOLLGATE_BACKGROUND';
 const OF_TERMINAL = 'of-terminal';
 const RESTORE_NODES = '--restore-nodes';
@@ -27,7 +27,7 @@ const NO_TRAFFIC = '--no-traffic';
 const NPM_STOP = '"npm stop"';
 const LOG_TAIL_LINES = 30;
 
-/** `npm start [-- --detach]`: runs the whole product until a signal; with --detach returns when it is ready. */
+/** Runs `npm start [-- --detach]`: the whole product until a signal; with --detach it returns when the product is ready. */
 export async function start(args: readonly string[]): Promise<number> {
   if (
     printsHelp(args, {
@@ -45,7 +45,7 @@ export async function start(args: readonly string[]): Promise<number> {
   });
 }
 
-/** Starts everything, has `prepare` finish it, prints what it returns, then waits for Ctrl-C or SIGTERM. */
+/** Starts everything, calls `prepare`, prints its result, then waits for Ctrl-C or SIGTERM. */
 export async function superviseUntilSignal(
   prepare: (stack: Stack, secrets: Secrets) => Promise<string>,
   {
@@ -58,7 +58,7 @@ export async function superviseUntilSignal(
   let isStopping = false;
   let firstMinute: Promise<void> | undefined;
   const signalled = new Promise<void>((resolve) => {
-    // Before there is a stack, our end alone stops everything: the watchdog sees it.
+    // Before there is a stack, the end of this process stops everything, because the watchdog sees it.
     const onSignal = (): void => (stack ? resolve() : process.exit(130));
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
   });
@@ -74,14 +74,14 @@ export async function superviseUntilSignal(
     return 0;
   } finally {
     isStopping = true;
-    // Its requests in flight end with the nodes; they are not waited for.
+    // The requests in flight end with the nodes, so the stop does not wait for them.
     void firstMinute;
     await stack?.stop();
     removePidFile(runFolder(STATE_FOLDER), SUPERVISOR, process.pid);
   }
 }
 
-/** Records this process as the one that runs this checkout; false when another one does. */
+/** Records this process as the one that runs this checkout; returns false when another one does. */
 export function becomeSupervisor(): Promise<boolean> {
   const folder = runFolder(STATE_FOLDER);
   return withLock(path.join(STATE_FOLDER, 'start.lock'), async () => {
@@ -91,7 +91,7 @@ export function becomeSupervisor(): Promise<boolean> {
   });
 }
 
-/** Fails where more was asked for than that it runs: nodes are registered again by a start. */
+/** Fails when the caller asks for more than the running stack has, because only a start registers nodes again. */
 async function sayRunning(args: readonly string[]): Promise<number> {
   const content = readStartFile(STATE_FOLDER);
   console.log(
@@ -110,7 +110,7 @@ export async function prepareDemo(stack: Stack, secrets: Secrets): Promise<strin
   const { baseUrl, adminUrl, proxyUrls, upstreamUrl } = stack;
   const user = { username: DEMO_USERNAME, password: secrets.userPassword };
   const admin = { username: ADMIN_USERNAME, password: secrets.adminPassword };
-  // The key's secret is shown once in its life: a start file with one means that the demo was seeded.
+  // The key's secret is shown only once: a start file with one means that the demo was seeded.
   const apiKey =
     readStartFile(STATE_FOLDER)?.apiKey ??
     (await seedDemo(await new AdminClient(adminUrl).login(admin.username, admin.password), {
@@ -141,7 +141,7 @@ const notesOn = (standings: ReadonlyMap<string, Standing>, baseUrl: string): str
   return notes && `\n${notes}`;
 };
 
-/** Only after a first start: what is seen then is a picture of use, not of emptiness; later starts are quiet. Nothing depends on it. */
+/** Plays the demo after a first start only, so that its pages show use. Nothing depends on it. */
 async function playDemo(
   { adminUrl, baseUrl, upstreamUrl }: Stack,
   secrets: Secrets,
@@ -164,7 +164,7 @@ const background = {
   },
 };
 
-/** The addresses and passwords go to the caller's terminal, never to the log of the background process. */
+/** Addresses and passwords go to the caller's terminal, never to the log of the background process. */
 function announce(text: string): void {
   if (!process.env[BACKGROUND]) return console.log(text);
   console.log('Tollgate is ready; addresses and credentials are in .tollgate/start.json.');

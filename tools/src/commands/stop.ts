@@ -8,7 +8,7 @@ import { SUPERVISOR } from '../stack/supervisor.ts';
 
 const WATCHDOG_LIMIT_MS = 40_000;
 
-/** `npm stop`: ends the running stack of this checkout and whatever a killed one has left. */
+/** Runs `npm stop`: it ends the running stack of this checkout and the remains of a killed one. */
 export async function stop(args: readonly string[]): Promise<number> {
   const does = 'Ends what npm start runs in this checkout. Data stays in .tollgate.';
   if (printsHelp(args, { command: 'npm stop', does })) return 0;

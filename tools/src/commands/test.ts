@@ -11,7 +11,7 @@ const jestResult = z.object({
   numPassedTests: z.number(),
   numFailedTests: z.number(),
   numPendingTests: z.number(),
-  /** Suites that could not even be loaded; their tests are in no other count. */
+  /** Suites that could not be loaded, whose tests are in no other count. */
   numRuntimeErrorTestSuites: z.number(),
 });
 
@@ -21,10 +21,10 @@ export interface TestCounts {
   skipped: number;
 }
 
-/** Suites make much garbage that lives for a test: room for it spares a quarter of the CPU of suites that start nothing. Workers inherit the flags. */
+/** Suites make much short-lived garbage: a larger young space saves a quarter of the CPU of suites that start nothing. Workers inherit the flags. */
 const YOUNG_SPACE = ['--min-semi-space-size=32', '--max-semi-space-size=64'];
 
-/** Lists the suites of code that speaks to Redis, and of what clients see of it: on a cluster nothing of this may change. */
+/** Lists the suites of code that uses Redis and of its effects on clients, which must not change on a cluster. */
 const ON_A_CLUSTER = [
   'libs/keyspace',
   'proxy-node/src/(usage|pipeline|operations)',
@@ -35,17 +35,17 @@ const ON_A_CLUSTER = [
   'worker-kill',
 ];
 
-/** `npm test [-- <jest arguments>]`: the quick suite. */
+/** Runs `npm test [-- <jest arguments>]`: the quick suite. */
 export function test(args: readonly string[]): Promise<number> {
   return run([], args);
 }
 
-/** `npm run test:long [-- <jest arguments>]`: the suites that start whole installations, kill them, or wait for real silences. */
+/** Runs `npm run test:long [-- <jest arguments>]`: the suites that start whole installations, kill them, or wait for real silences. */
 export function testLong(args: readonly string[]): Promise<number> {
   return run(['--testMatch', '**/*.long.spec.ts'], args);
 }
 
-/** `npm run test:failover`: every fault of an upstream while another is sound, and a table of what clients saw. */
+/** Runs `npm run test:failover`: every fault of an upstream while another one is healthy, and a table of what clients saw. */
 export async function testFailover(args: readonly string[]): Promise<number> {
   const folder = mkdtempSync(path.join(tmpdir(), 'tollgate-failover-'));
   const reportFile = path.join(folder, 'report');
@@ -59,18 +59,18 @@ export async function testFailover(args: readonly string[]): Promise<number> {
   }
 }
 
-/** `npm run test:upgrade`: this release beside the one before it, rolled up and back under load. */
+/** Runs `npm run test:upgrade`: this release beside the previous one, rolled up and back under load. */
 export function testUpgrade(args: readonly string[]): Promise<number> {
   return run(['--testMatch', '**/upgrade.heavy.ts'], args);
 }
 
-/** `npm run test:cluster [-- <jest arguments>]`: the core of both suites, each installation with a real Redis Cluster of three primaries. */
+/** Runs `npm run test:cluster [-- <jest arguments>]`: the core of both suites, each installation with a real Redis Cluster of three primaries. */
 export function testCluster(args: readonly string[]): Promise<number> {
   process.env.TOLLGATE_TEST_REDIS = 'cluster';
   return run(['--testMatch', '**/*.spec.ts'], args.length > 0 ? args : ON_A_CLUSTER);
 }
 
-/** Builds what the tests spawn, runs jest, and ends with the line `N passed, N failed`. */
+/** Builds the processes that tests start, runs jest, and ends with the line `N passed, N failed`. */
 async function run(selection: readonly string[], args: readonly string[]): Promise<number> {
   await build(APP_PROJECTS);
   const folder = mkdtempSync(path.join(tmpdir(), 'tollgate-jest-'));
@@ -101,13 +101,13 @@ function runJest(args: readonly string[]): Promise<number> {
     path.join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js'),
   ];
   return new Promise((resolve, reject) => {
-    // With --json the report itself goes to standard error; standard output would only repeat where the file is.
+    // With --json the report itself goes to standard error; standard output would only repeat the file's path.
     const child = spawn(process.execPath, [...flags, ...args], {
       cwd: ROOT,
       env: withoutCompileCache(process.env),
       stdio: ['ignore', 'ignore', 'inherit'],
     });
-    // Jest gets Ctrl-C from the terminal; we stay to report.
+    // Jest gets Ctrl-C from the terminal; this process stays to report.
     for (const signal of ['SIGINT', 'SIGTERM'] as const)
       process.on(signal, () => child.kill(signal));
     child.on('error', reject);
@@ -117,7 +117,7 @@ function runJest(args: readonly string[]): Promise<number> {
 
 function readResult(file: string): { success: boolean; counts: TestCounts } {
   const result = jestResult.safeParse(parseFile(file));
-  // No result means that jest itself broke: that is a failure, never nothing.
+  // Without a result jest itself failed, which counts as a failure.
   if (!result.success) return { success: false, counts: { passed: 0, failed: 1, skipped: 0 } };
   const { success, numPassedTests, numFailedTests, numPendingTests, numRuntimeErrorTestSuites } =
     result.data;

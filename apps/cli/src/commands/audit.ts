@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Command } from 'commander';
 import { EXIT, UsageError } from '../failure.ts';
 
-/** The audit reads the databases themselves, so it runs where they are: in a checkout. */
+/** The audit reads the databases directly, so it runs where they are: in a checkout. */
 export function addAuditCommand(program: Command): void {
   program
     .command('audit')

@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 
-/** Each shell asks the command itself, so that completion never falls behind. Where the shell does not find it, as in a checkout, `here` is what it means. */
+/** Each shell asks the command itself, so that completion is never out of date. Where the shell does not find the command, as in a checkout, it uses `here`. */
 const SCRIPTS = {
   bash: (here: string) => `command -v tollgate >/dev/null || tollgate() { ${here} "$@"; }
 _tollgate() {
@@ -23,7 +23,7 @@ complete -c tollgate -f -a '(tollgate __complete -- (commandline -opc)[2..-1] (c
 `,
 } as const;
 
-/** This program, as every shell reads it. */
+/** Returns the command line of this program, as every shell reads it. */
 function thisProgram(): string {
   const quoted = [process.execPath, process.argv[1] ?? ''].map(
     (word) => `'${word.replaceAll("'", String.raw`'\''`)}'`,
@@ -52,7 +52,7 @@ export function addCompletionCommands(program: Command): void {
     });
 }
 
-/** Words that may stand where the last of `words` stands, which may be empty. */
+/** Returns the words that may replace the last of `words`, which may be empty. */
 export function complete(program: Command, words: readonly string[]): string[] {
   const typed = words.at(-1) ?? '';
   let command = program;

@@ -87,7 +87,7 @@ async function applyFile(path: string, options: ConfigOptions): Promise<void> {
   if (failures.length > 0) process.exitCode = EXIT.failed;
 }
 
-/** Returns what a second plan would change. Secrets are not compared: they were sent. */
+/** Returns the changes of a second plan. Secrets are not compared, because they were sent. */
 async function remaining(
   client: AdminClient,
   file: ConfigFile,

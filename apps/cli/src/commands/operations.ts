@@ -9,7 +9,7 @@ import { idOf, takesName, withIds } from '../ids-by-name.ts';
 import { kebab, type Field, type Operation } from '../operations.ts';
 import { render } from '../print.ts';
 
-/** Shorter names for what is typed often; the interface's own name works as well. */
+/** Maps frequent verbs to shorter names; the interface's own name works as well. */
 const SHORT: Readonly<Record<string, string>> = {
   q: 'search',
   user_id: 'user',
@@ -17,22 +17,22 @@ const SHORT: Readonly<Record<string, string>> = {
   allowed_models: 'models',
   expires_at: 'expires',
 };
-/** A body's required member that reads best without its name: `keys create ci`. */
+/** Lists required body members that are typed without their name: `keys create ci`. */
 const POSITIONAL = new Set(['name', 'username']);
 const ALIASES: Readonly<Record<string, string>> = {
   nodes: 'proxy-nodes',
   tokens: 'access-tokens',
   routing: 'routes',
 };
-/** Answered, but not all is well: status 1. */
+/** Decides from an answer whether all is well; if not, the exit status is 1. */
 const IS_WELL: Readonly<Record<string, (answer: unknown) => boolean>> = {
   'nodes sync-all': isSynced,
   'nodes sync': isSynced,
   'proxy config-check': (answer) => z.object({ ok: z.boolean() }).parse(answer).ok,
 };
-/** `tollgate login` and `logout` do these, and keep the token. */
+/** `tollgate login` and `logout` do these, and store the token. */
 const ELSEWHERE = new Set(['auth login', 'auth logout']);
-/** Answers whose one secret is shown once: it alone goes to standard output, so that it can be piped. */
+/** Lists answers whose one secret is shown once: only the secret goes to standard output, so that it can be piped. */
 const SECRET_MEMBERS = ['key', 'token', 'credential', 'one_time_password'];
 
 /** Adds every route of the interface as `tollgate <feature> <verb>`. */
@@ -45,7 +45,7 @@ export function addOperationCommands(program: Command, operations: readonly Oper
     groups.set(operation.group, group);
     addCommand(group, operation);
   }
-  // The list of features says what each one does.
+  // The list of groups shows the verbs of each.
   for (const group of groups.values()) group.description(verbsOf(group));
 }
 
@@ -55,7 +55,7 @@ function addGroup(program: Command, name: string): Command {
 }
 
 function addCommand(group: Command, operation: Operation): void {
-  // `tollgate users` lists them.
+  // `tollgate users` lists the users.
   const command = group
     .command(operation.verb, { isDefault: operation.verb === 'list' })
     .description(operation.summary);
@@ -70,7 +70,7 @@ function addCommand(group: Command, operation: Operation): void {
   if (operation.takesIdempotencyKey)
     command.option('--idempotency-key <key>', 'repeats with this key act once; random by default');
   if (operation.isDestructive) command.option('--yes', 'do not ask');
-  // The group takes a verb that it does not have for a word of its default command.
+  // The group passes an unknown verb to its default command as an argument.
   if (operation.verb === 'list') command.allowExcessArguments();
   command.action(async (...passed: unknown[]) => {
     if (operation.verb === 'list') refuseWords(group, command);
@@ -166,7 +166,7 @@ async function run(operation: Operation, passed: unknown[], command: Command): P
   if (isWell && !isWell(answer)) process.exitCode = EXIT.notWell;
 }
 
-/** The interface flips without it, which a script that runs twice does not mean. */
+/** Without this field the interface toggles, which a script that runs twice does not intend. */
 function isStateNamed(
   { enabled }: Readonly<Record<string, string | boolean | undefined>>,
   { body }: OperationOptions,
@@ -179,7 +179,7 @@ function isSynced(answer: unknown): boolean {
   return nodes.every(({ outcome }) => outcome === 'applied');
 }
 
-/** Names the server: the last login may be to another one than is meant. */
+/** The question names the server, because the last login may be to another one than the user expects. */
 function questionOf(
   { group, verb }: Operation,
   path: Readonly<Record<string, string>>,
@@ -188,7 +188,7 @@ function questionOf(
   return `${[group, verb, ...Object.values(path)].join(' ')} at ${new URL(server).origin}: this cannot be undone. Continue?`;
 }
 
-/** Ids go into the address, those of names once they are found; nothing else is accepted there. */
+/** Only ids go into the address; a name is replaced by its id first. */
 function pathValue({ group }: Operation, name: string, word: string): string {
   if (name === 'id' && !takesName(group) && !/^\d{1,15}$/.test(word))
     throw new UsageError(`<${name}> must be a whole number.`);
@@ -197,7 +197,7 @@ function pathValue({ group }: Operation, name: string, word: string): string {
   return word;
 }
 
-/** None where another field has that very name. */
+/** Returns no short form where another field has that name. */
 function shortOf({ name }: Field, { fields }: Operation): string | undefined {
   const short = SHORT[name];
   return fields.some((field) => field.name === short) ? undefined : short;

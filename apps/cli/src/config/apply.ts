@@ -11,7 +11,7 @@ import type { Action, Kind, Step } from './step.ts';
 const withId = z.object({ id: z.int() });
 const withUpdate = z.object({ updated_at: z.string() });
 
-/** Ids by name, of what there was and of what was added. */
+/** Maps names to ids, for existing and added objects. */
 interface Ids {
   models: Map<string, number>;
   upstreams: Map<string, number>;
@@ -22,7 +22,7 @@ export interface Applied {
   failures: readonly { step: Step; message: string }[];
 }
 
-/** In order: a step needs those of the phases before it. A model is offered once its routes lead somewhere. */
+/** Lists the phases in order: a step needs the ids of earlier phases. A model goes on the shelf after its routes exist. */
 const PHASES: readonly (readonly `${Action} ${Kind}`[])[] = [
   ['add upstream', 'change upstream'],
   ['add model', 'change model'],
@@ -34,13 +34,13 @@ const PHASES: readonly (readonly `${Action} ${Kind}`[])[] = [
   ['remove upstream'],
 ];
 
-/** Sends the steps, a few at a time. After a phase with failures none begins. */
+/** Sends the steps, a few at a time. No phase begins after one with failures. */
 export async function applySteps(
   client: AdminClient,
   steps: readonly Step[],
   { models, upstreams }: Installation,
 ): Promise<Applied> {
-  // All secrets are read before the first request: one that is missing changes nothing.
+  // All secrets are read before the first request, so that a missing one changes nothing.
   const bodies = new Map(steps.map((step) => [step, withSecrets(step.body)]));
   const ids: Ids = {
     models: new Map(models.map(({ name, id }) => [name, id])),
@@ -82,7 +82,7 @@ async function sendStep(
   if (step.kind === 'model') ids.models.set(step.name, added.data.id);
 }
 
-/** Names the version of the object that the plan was made from. Throws UsageError when there is a newer one. */
+/** Sends the version of the object that the plan was made from. Throws UsageError when there is a newer one. */
 async function matching(
   client: AdminClient,
   path: string,

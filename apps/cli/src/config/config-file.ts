@@ -20,12 +20,12 @@ const fileSchema = z.strictObject({
   models: named(modelEntry).optional(),
   ceilings: fields.optional(),
 });
-/** States what an installation must have. What it does not mention stays as it is. */
+/** States what an installation must have. Objects that it does not mention stay. */
 export type ConfigFile = z.infer<typeof fileSchema>;
 export type ModelEntry = z.infer<typeof modelEntry>;
 export type RouteEntry = z.infer<typeof routeEntry>;
 
-/** Names of sections and of what the file expresses by its shape, which the API expresses by a field. */
+/** Lists the section names, and members that replace a field of the API by the file's structure. */
 const SHAPE = {
   upstreams: ['name'],
   models: ['name', 'price', 'is_on_shelf'],
@@ -42,7 +42,7 @@ export const PATHS = {
 } as const;
 export type Section = keyof typeof PATHS;
 
-/** Returns the fields that the API takes for an entry of the section, by the API document. */
+/** Returns the fields that the API document allows for an entry of the section. */
 export function fieldsOf(section: Section): ReadonlyMap<string, Field> {
   return FIELDS_BY_SECTION[section];
 }
@@ -120,7 +120,7 @@ function faultsOfModel(place: string, entry: ModelEntry): string[] {
   ];
 }
 
-/** Judges what the API document says of names and kinds; all else is left to the API. */
+/** Checks names and kinds by the API document; the API checks the rest. */
 function faultsOfEntry(section: Section, place: string, entry: Fields): string[] {
   const known = fieldsOf(section);
   return Object.entries(entry).flatMap(([name, value]) => {

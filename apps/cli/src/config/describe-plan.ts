@@ -4,7 +4,7 @@ import type { Action, Difference, Plan, Step } from './step.ts';
 
 const MARKS: Readonly<Record<Action, string>> = { add: '+', change: '~', remove: '-' };
 
-/** Returns the plan for a person: one line for each change, with its fields below it. */
+/** Formats the plan for people: one line for each change, with its fields below it. */
 export function describePlan({ steps, unmanaged }: Plan): string {
   const lines = [
     ...steps.flatMap((step) => [headOf(step), ...step.differences.map(describeDifference)]),
@@ -36,7 +36,7 @@ function describeDifference({ field, from, to }: Difference): string {
     : `    ${field}: ${valueText(from)} -> ${text}`;
 }
 
-/** A reference is no secret; it shows where the secret comes from. */
+/** A reference is not a secret; it shows the source of the secret. */
 function describeSecret(value: unknown): string {
   return value === null ? 'none' : `secret ${valueText(value)}`;
 }

@@ -2,10 +2,10 @@ import { stringify } from 'yaml';
 import { fieldsOf, type Section } from './config-file.ts';
 import type { Installation } from './installation.ts';
 
-/** The sections whose null values differ from absent ones: a model takes absent values from its family. */
+/** Lists the sections whose null values differ from absent ones: a model takes absent values from its family. */
 const STATES_NULL: ReadonlySet<Section> = new Set(['models']);
 
-/** Returns the installation as a file whose plan has no step. Secrets are references to environment variables. */
+/** Returns the installation as a file whose plan has no step. Secrets become references to environment variables. */
 export function exportConfig(installation: Installation): string {
   const { upstreams, models, prices, routes, ceilings } = installation;
   const names = new Map(upstreams.map(({ id, name }) => [id, name]));
@@ -41,7 +41,7 @@ export function exportConfig(installation: Installation): string {
   );
 }
 
-/** Returns the fields that can be written, without those that say nothing. */
+/** Returns the writable fields without those that have their default. */
 function stated(section: Section, record: object): Record<string, unknown> {
   const known = fieldsOf(section);
   return Object.fromEntries(
@@ -57,14 +57,14 @@ function isEmpty(value: unknown): boolean {
   return value === '' || value === undefined;
 }
 
-/** Credentials of other kinds than a key have members that only their owner knows; `missingSecrets` names them. */
+/** Only their owner knows the members of a credential that is not a key; `missingSecrets` names them. */
 function secretOf(upstream: Installation['upstreams'][number]): Record<string, unknown> {
   if (!upstream.has_api_key || upstream.auth_type !== 'api_key') return {};
   const name = upstream.name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_');
   return { api_key: { env: `UPSTREAM_${name}_API_KEY` } };
 }
 
-/** Returns the upstreams whose credential the file does not mention. */
+/** Returns the upstreams whose credential the file does not contain. */
 export function missingSecrets({ upstreams }: Installation): string[] {
   return upstreams
     .filter((upstream) => upstream.has_api_key && upstream.auth_type !== 'api_key')

@@ -1,4 +1,4 @@
-/** Requests at a time: the control plane's pool of connections has a little more. */
+/** At most this many requests run at a time; the control plane's pool of connections is slightly larger. */
 const PARALLEL_MAX = 8;
 
 /** Runs the work of all entries, a few at a time. Rejects with the first failure. */

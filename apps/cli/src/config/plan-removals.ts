@@ -17,7 +17,7 @@ interface Beyond {
   upstreams: Installation['upstreams'];
 }
 
-/** Plans to remove what the file does not have. Without `prune` all of it stays. */
+/** Plans the removal of objects that the file lacks. Without `prune` all of them stay. */
 export async function planRemovals(
   file: ConfigFile,
   installation: Installation,
@@ -46,7 +46,7 @@ function isLeftOut(section: object | undefined, name: string): boolean {
   return section !== undefined && !Object.hasOwn(section, name);
 }
 
-/** Keeps models with subscriptions, their routes, and the upstreams that a kept route leads to. */
+/** Keeps models with subscriptions, their routes, and the upstreams of kept routes. */
 function prunePlan(
   { models, routes, upstreams }: Beyond,
   installation: Installation,
@@ -80,7 +80,7 @@ function prunePlan(
   };
 }
 
-/** Is true for a route of a model of the file, which states routes and not this one. */
+/** Returns true when the file states routes of this model, but not this one. */
 function isBeyond(route: Schemas['Route'], file: ConfigFile, installation: Installation): boolean {
   const { model, upstream } = endsOf(route, installation);
   const entry = Object.hasOwn(file.models ?? {}, model) ? file.models?.[model] : undefined;
@@ -109,7 +109,7 @@ function removal(kind: Kind, { id, name }: { id: number; name: string }): Step[]
   return [{ action: 'remove', kind, name, id, differences: [], body: {} }];
 }
 
-/** A model that accounts have bought tokens of is never deleted by a file. */
+/** A file never deletes a model of which accounts have bought tokens. */
 function offTheShelf({ id, name, is_on_shelf: isOnShelf }: Schemas['Model']): Step[] {
   if (!isOnShelf) return [];
   const differences = [{ field: 'is_on_shelf', from: true, to: false }];

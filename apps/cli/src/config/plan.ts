@@ -16,9 +16,9 @@ import { routeName, type Difference, type Plan, type Step } from './step.ts';
 type Schemas = components['schemas'];
 
 export interface PlanOptions {
-  /** Removes what the file does not have, in the sections that it has. */
+  /** Removes objects that the file lacks, in the sections that it has. */
   prune: boolean;
-  /** Sends secrets again where the API has one: it never returns them, so nothing can be compared. */
+  /** Sends secrets that the API already has again: it never returns them, so they cannot be compared. */
   sendSecrets: boolean;
   /** Returns the number of open subscriptions of models. */
   subscriptionsOf: (modelIds: readonly number[]) => Promise<ReadonlyMap<number, number>>;
@@ -59,7 +59,7 @@ function planUpstream(
   const { headers } = open;
   const spelled = headers === undefined ? open : { ...open, headers: withLowerCase(headers) };
   const differences = differencesOf(spelled, current);
-  // A key is kept only for the address that it was given for.
+  // A key stays valid only for the address that it was given for.
   const isMoved = differences.some(({ field }) => field === 'base_url');
   const sent = secrets.filter(([, value]) =>
     value === null ? current.has_api_key : sendSecrets || isMoved || !current.has_api_key,
@@ -110,7 +110,7 @@ function planModel(name: string, entry: ModelEntry, { file, installation }: Both
   ];
 }
 
-/** A price version is written whole: it takes what the file does not state from the version in force. */
+/** A price version is written completely: fields that the file omits come from the version in force. */
 function planPrice(
   name: string,
   price: Fields,

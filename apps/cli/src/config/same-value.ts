@@ -1,4 +1,4 @@
-/** Returns whether the stated value is the current one, as the API understands both. */
+/** Returns whether the API reads the stated and the current value as the same. */
 export function isSameValue(stated: unknown, current: unknown): boolean {
   return canonical(stated) === canonical(current ?? null);
 }
@@ -22,10 +22,10 @@ function sorted(value: unknown): unknown {
   );
 }
 
-/** Fields of a price that are no amounts. */
+/** Lists the fields of a price that are not amounts. */
 const COUNTS: ReadonlySet<string> = new Set(['above_prompt_tokens']);
 
-/** Returns amounts as the API writes them: `2.50` and 2.5 are `2.5`. */
+/** Returns amounts as the API writes them: `2.50` and 2.5 become `2.5`. */
 export function withPlainAmounts(value: unknown): unknown {
   if (typeof value === 'number') return String(value);
   if (typeof value === 'string')

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { UsageError } from '../failure.ts';
 
-/** The fields of upstreams that the API takes and never returns. */
+/** Lists the upstream fields that the API takes and never returns. */
 export const SECRET_FIELDS: ReadonlySet<string> = new Set(['api_key', 'auth']);
-/** Members of a credential that may stand in the file as they are. */
+/** Lists the members of a credential that the file may contain in plain text. */
 const OPEN_MEMBERS = new Set(['type', 'region']);
 
 const referenceSchema = z.union([
@@ -13,7 +13,7 @@ const referenceSchema = z.union([
 ]);
 const membersSchema = z.record(z.string(), z.unknown());
 
-/** Returns what is wrong with the value of a secret field. A secret in the file itself would end in a repository. */
+/** Returns why the value of a secret field is wrong. A secret in the file itself would reach a repository. */
 export function faultOfSecrets(value: unknown): string | undefined {
   if (value === null || referenceSchema.safeParse(value).success) return undefined;
   const members = membersSchema.safeParse(value);
@@ -24,7 +24,7 @@ export function faultOfSecrets(value: unknown): string | undefined {
   return undefined;
 }
 
-/** Returns the body with each reference replaced by its secret. Throws UsageError for one that leads nowhere. */
+/** Returns the body with each reference replaced by its secret. Throws UsageError for a reference without a value. */
 export function withSecrets(
   body: Readonly<Record<string, unknown>>,
   env: NodeJS.ProcessEnv = process.env,

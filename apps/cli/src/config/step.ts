@@ -5,24 +5,24 @@ export type Action = 'add' | 'change' | 'remove';
 
 export interface Difference {
   field: string;
-  /** Undefined for what is added. */
+  /** Is undefined for an addition. */
   from: unknown;
   to: unknown;
 }
 
-/** One change of an installation, which is one request. */
+/** Describes one change of an installation, which is one request. */
 export interface Step {
   action: Action;
   kind: Kind;
-  /** Names the object to a person; of a model, its price and its place on the shelf it is the model's name. */
+  /** The name of the object for people; for a model, its price and its place on the shelf, the model's name. */
   name: string;
   differences: readonly Difference[];
-  /** Holds references in place of secrets. */
+  /** Contains references instead of secrets. */
   body: Fields;
   id?: number;
-  /** The moment of the object's last change that the plan knows of. */
+  /** The time of the object's last change when the plan was made. */
   updatedAt?: string;
-  /** The names of what a new route joins. */
+  /** The names of the model and upstream that a new route connects. */
   ends?: { model: string; upstream: string };
 }
 

@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 
-/** A message of an AWS event stream: https://smithy.io/2.0/aws/amazon-eventstream.html */
+/** Builds a message of an AWS event stream: https://smithy.io/2.0/aws/amazon-eventstream.html */
 function awsFrame(headers: Readonly<Record<string, string>>, payload: string): Buffer {
   const head = Buffer.concat(Object.entries(headers).map(headerOf));
   const body = Buffer.from(payload);
@@ -10,7 +10,7 @@ function awsFrame(headers: Readonly<Record<string, string>>, payload: string): B
   return Buffer.concat([message, uint32(crc32(message))]);
 }
 
-/** A text has the type 7. */
+/** The type of a text is 7. */
 function headerOf([name, value]: [string, string]): Buffer {
   const [key, text] = [Buffer.from(name), Buffer.from(value)];
   const length = Buffer.alloc(2);

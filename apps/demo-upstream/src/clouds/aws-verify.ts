@@ -1,9 +1,9 @@
 import { createHash, createHmac } from 'node:crypto';
 
-/** A request as it came. */
+/** Holds a request as it arrived. */
 export interface SignedRequest {
   readonly method: string;
-  /** The path as it came, with its query. */
+  /** The path with its query, as it arrived. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: string;

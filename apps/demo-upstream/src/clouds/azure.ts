@@ -3,7 +3,7 @@ import type { Dialect } from '../answer.ts';
 import { chatDialect } from '../chat-dialect.ts';
 import { hasToken } from './tokens.ts';
 
-/** An endpoint of Azure: the path that OpenAI has for it, and the deployment where the path names one. */
+/** Describes an endpoint of Azure: OpenAI's path for it, and the deployment where the path names one. */
 interface AzureCall {
   readonly path: string;
   readonly refusal: { readonly status: number; readonly body: unknown } | null;
@@ -11,7 +11,7 @@ interface AzureCall {
 
 const DEPLOYMENT = /^\/openai\/deployments\/[^/]+(\/(?:chat\/completions|embeddings))$/;
 
-/** Returns what Azure makes of a request, which needs its key in `api-key` and, in the older interface, a version; null for a path that is not Azure's. */
+/** Returns Azure's answer to a request, which needs its key in `api-key` and, in the older interface, a version; null for a path that is not Azure's. */
 export function azureCall(request: IncomingMessage, url: URL): AzureCall | null {
   if (!url.pathname.startsWith('/openai/')) return null;
   const older = DEPLOYMENT.exec(url.pathname)?.[1];

@@ -8,7 +8,7 @@ import { limitOf, parseDemoRequest, type DemoRequest } from '../plan.ts';
 
 const PATH = /^\/model\/([^/]+)\/(converse|converse-stream|invoke|invoke-with-response-stream)$/;
 
-/** The credential of AWS's own examples. */
+/** AWS's own examples use this credential. */
 const ACCESS_KEY = 'AKIDEXAMPLE';
 const SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY';
 
@@ -28,14 +28,14 @@ const converseSchema = z.looseObject({
     .optional(),
 });
 
-/** Claude's own body: version inside, model and stream outside. */
+/** Matches Claude's own body: the version is inside, model and stream are outside. */
 const invokeSchema = z.looseObject({
   anthropic_version: z.literal('bedrock-2023-05-31'),
   model: z.undefined().optional(),
   stream: z.undefined().optional(),
 });
 
-/** A call of a cloud with an interface of its own: its dialect, its request in the demo's words, and the refusal of a wrong signature or token. */
+/** Describes a call of a cloud with its own interface: its dialect, its request in the demo's form, and the refusal of a wrong signature or token. */
 export interface CloudCall {
   readonly protocol: 'chat' | 'messages';
   readonly dialect: Dialect;
@@ -43,7 +43,7 @@ export interface CloudCall {
   readonly read: (body: string) => DemoRequest | undefined;
 }
 
-/** Null for a path that is not Bedrock's. */
+/** Returns null for a path that is not Bedrock's. */
 export function bedrockCall(request: IncomingMessage, url: URL): CloudCall | null {
   const [, model, action = ''] = PATH.exec(url.pathname) ?? [];
   if (model === undefined) return null;
@@ -106,7 +106,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** The data of each event of a text of server-sent events. */
+/** Frames the data of each event of a text of server-sent events. */
 function framed(text: string, frame: (data: Record<string, unknown>) => Buffer): Buffer {
   const events = text.split('\n\n').filter((event) => event !== '');
   return Buffer.concat(
@@ -124,7 +124,7 @@ function framed(text: string, frame: (data: Record<string, unknown>) => Buffer):
 
 const STREAM_TYPE = 'application/vnd.amazon.eventstream';
 
-/** InvokeModel: Claude's events, each in a chunk. */
+/** Writes InvokeModel: Claude's events, each in a chunk. */
 const claudeDialect: Dialect = {
   ...messagesDialect,
   error: (_, message) => ({ message }),
@@ -135,7 +135,7 @@ const claudeDialect: Dialect = {
     ),
 };
 
-/** Converse: usage comes after the end, and excludes the cache. */
+/** Writes Converse: usage comes after the end, and excludes the cache. */
 const converseDialect: Dialect = {
   json: (exchange, text) => ({
     output: {
