@@ -1,9 +1,4 @@
-import {
-  createCustomer,
-  createRoutedModel,
-  subscribeWithKey,
-  type RoutedModel,
-} from '@tollgate/harness';
+import { createCustomer, createRoutedModel, subscribeWithKey } from '@tollgate/harness';
 import type { Scene } from './scene.ts';
 
 /** One request that fails, and what a client of each protocol raises for it. */
@@ -38,11 +33,19 @@ const both = (
   anthropic: { status, exception, litellm },
 });
 
-/** Every way in which a client learns of an error before the first byte, with the keys and the model it takes; the scene's own routes stay untouched. */
+/**
+ * Every way in which a client learns of an error before the first byte, with the keys and the models it takes. A failure rests its routes for some seconds, in
+ * which they refuse each request: each failure has a model of its own, each client asks for cases of its own, and the scene's routes stay untouched.
+ */
 export async function errorCases({ tollgate, key, poorKey, models }: Scene): Promise<ErrorCase[]> {
   const customer = await createCustomer(tollgate);
-  const model: RoutedModel = await createRoutedModel(tollgate);
-  const good = await subscribeWithKey(customer, { modelIds: [model.id], tokens: TOKENS });
+  const [model, failing, overloaded] = [
+    await createRoutedModel(tollgate),
+    await createRoutedModel(tollgate),
+    await createRoutedModel(tollgate),
+  ];
+  const modelIds = [model, failing, overloaded].map(({ id }) => id);
+  const good = await subscribeWithKey(customer, { modelIds, tokens: TOKENS });
   const keyWith = async (change: object): Promise<string> =>
     (await customer.client.createKey({ name: JSON.stringify(change), ...change })).key;
   const narrow = await keyWith({ allowed_models: 'another-*' });
@@ -93,6 +96,7 @@ export async function errorCases({ tollgate, key, poorKey, models }: Scene): Pro
     {
       ...asked,
       name: 'an upstream that fails',
+      model: failing.name,
       prompt: '@demo mode=500',
       openai: { status: 502, exception: 'InternalServerError', litellm: 'BadGatewayError' },
       anthropic: { status: 500, exception: 'InternalServerError', litellm: 'InternalServerError' },
@@ -100,6 +104,7 @@ export async function errorCases({ tollgate, key, poorKey, models }: Scene): Pro
     {
       ...asked,
       name: 'an upstream that is overloaded',
+      model: overloaded.name,
       prompt: '@demo mode=529',
       openai: { status: 503, exception: 'InternalServerError', litellm: 'ServiceUnavailableError' },
       anthropic: { status: 529, exception: 'OverloadedError', litellm: 'InternalServerError' },

@@ -75,10 +75,8 @@ async function runPython(
 
 (environments === '' ? describe.skip : describe)('Python', () => {
   let scene: Scene;
-  let cases: ErrorCase[];
   beforeAll(async () => {
     scene = await setScene();
-    cases = await errorCases(scene);
   }, 120_000);
   afterAll(() => scene?.tollgate.stop(), 30_000);
 
@@ -217,6 +215,7 @@ async function runPython(
   ])(
     '%s raises the typed exception of each error',
     async (name, of, property) => {
+      const cases = await errorCases(scene);
       const asked = cases.map(({ apiKey, model, prompt, more = {} }) => ({
         api_key: apiKey,
         model,

@@ -175,10 +175,6 @@ test.each(CLIENTS)(
 );
 
 describe('what the official SDKs raise', () => {
-  let cases: ErrorCase[];
-  beforeAll(async () => {
-    cases = await errorCases(scene);
-  }, 30_000);
   const raisedBy = async (call: PromiseLike<unknown>): Promise<object> =>
     call.then(
       () => ({ served: true }),
@@ -191,7 +187,7 @@ describe('what the official SDKs raise', () => {
 
   test('openai: the typed exception of each error', async () => {
     const baseURL = `${scene.tollgate.nodeUrls[0]}/v1`;
-    for (const { name, apiKey, model, prompt, more, openai } of cases) {
+    for (const { name, apiKey, model, prompt, more, openai } of await errorCases(scene)) {
       const client = new OpenAI({ baseURL, apiKey, maxRetries: 0 });
       const messages = [{ role: 'user' as const, content: prompt }];
       const raised = await raisedBy(client.chat.completions.create({ model, messages, ...more }));
@@ -201,7 +197,9 @@ describe('what the official SDKs raise', () => {
 
   test('@anthropic-ai/sdk: the typed exception of each error', async () => {
     const baseURL = scene.tollgate.nodeUrls[0];
-    for (const { name, apiKey, model, prompt, more, anthropic: expected } of cases) {
+    for (const { name, apiKey, model, prompt, more, anthropic: expected } of await errorCases(
+      scene,
+    )) {
       const client = new Anthropic({ baseURL, apiKey, maxRetries: 0 });
       const messages = [{ role: 'user' as const, content: prompt }];
       const raised = await raisedBy(
