@@ -25,6 +25,11 @@ describe('lists and small answers', () => {
       created_at: '2026-01-01T00:00:00.000Z',
       max_input_tokens: null,
       max_tokens: null,
+      lifecycle: 'active',
+      deprecated_at: null,
+      retires_at: null,
+      line: null,
+      capabilities: null,
       callable: true,
     });
     const one = await fetch(`${node.url}/v1/models/team/model-a`, {

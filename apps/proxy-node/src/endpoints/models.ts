@@ -148,6 +148,7 @@ function toModelResponse({ model, isCallable }: Listed): object {
     created_at: new Date(model.created * 1000).toISOString(),
     max_input_tokens: model.context_window,
     max_tokens: model.max_output_tokens,
+    ...OF_ANTHROPIC,
     callable: isCallable,
   };
 }
@@ -155,6 +156,15 @@ function toModelResponse({ model, isCallable }: Listed): object {
 const METHODS = {
   chat: ['generateContent', 'countTokens'],
   embedding: ['embedContent', 'batchEmbedContents'],
+};
+
+/** Anthropic's list always has these. A model that is retired is not listed, and the gateway knows no more. */
+const OF_ANTHROPIC = {
+  lifecycle: 'active',
+  deprecated_at: null,
+  retires_at: null,
+  line: null,
+  capabilities: null,
 };
 
 /** https://ai.google.dev/api/models#Model */
