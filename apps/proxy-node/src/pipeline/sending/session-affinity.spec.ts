@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { sessionOf } from './session-affinity.ts';
+import { rankFor, sessionOf } from './session-affinity.ts';
 
 function session(
   body: Record<string, unknown>,
@@ -42,4 +42,15 @@ describe('a session', () => {
       new Set([session(body), session(body, { accountId: 2 }), session(body, { modelId: 2 })]).size,
     ).toBe(3);
   });
+});
+
+/** Computed apart, from the definitions of weighted rendezvous hashing, FNV-1a and MurmurHash3's end. */
+test.each([
+  ['1/7/session-a', [1.419_861, 0.380_749, 2.720_352]],
+  ['1/7/session-b', [1.055_84, 0.533_704, 65.236_894]],
+  ['2/7/session-a', [0.380_749, 1.419_861, 2.326_223]],
+])('each node of a fleet ranks the routes of %s alike', (name, ranks) => {
+  const routes = [1, 1, 4].map((weight, at) => ({ id: at + 1, weight }));
+  for (const [at, route] of routes.entries())
+    expect(rankFor(name, route)).toBeCloseTo(ranks[at] ?? 0, 5);
 });
