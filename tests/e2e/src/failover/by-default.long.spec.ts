@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { auditBooks, describeFindings, isSound } from '@tollgate/audit';
 import { recordOf } from '../books.ts';
 import { ask, type Seen } from './ask.ts';
 import { MODES_IN_TEXT, MODES_OF_FAULT, MODES_OF_STREAMS, tableOfFaults } from './by-default.ts';
@@ -120,6 +121,11 @@ test('all 16 faults are clean by default where a route takes a prefill, and 12 b
 test('no fault ends as an answer that looks complete and is not', () => {
   expect(met.filter(({ seen }) => seen.isFalseSuccess)).toEqual([]);
 });
+
+test('the books close afterwards', async () => {
+  const findings = await auditBooks(two.tollgate, { drainMs: 10_000 });
+  expect(isSound(findings) ? '' : describeFindings(findings)).toBe('');
+}, 60_000);
 
 function isBestRoute({ isStream, mode, second }: Met): boolean {
   return !isStream || !MODES_IN_TEXT.has(mode) || second !== 'plain';
