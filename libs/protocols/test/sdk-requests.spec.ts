@@ -91,6 +91,7 @@ const RESPONSES: Every<ResponseCreateParamsNonStreaming> = {
   stream: false,
   access_programs: { cyber: 'standard' },
   background: true,
+  background_options: { completion_window: '8h', continuation_id: 'c' },
   context_management: [{ type: 'compaction', compact_threshold: 1_000 }],
   conversation: 'conv_1',
   image: { context_compression: 'enabled' },

@@ -178,7 +178,7 @@ export const OMISSIONS: readonly Omission[] = [
     direction: 'responses to chat or messages',
     part: 'request',
     feature:
-      '`include`, `metadata`, `prompt_cache_key`, `prompt_cache_options`, `prompt_cache_retention`, `client_metadata`, `service_tier`, `truncation`, `text.verbosity`, `reasoning.summary`, `max_tool_calls`, `stream_options`, `moderation`, `image`, `access_programs`',
+      '`include`, `metadata`, `prompt_cache_key`, `prompt_cache_options`, `prompt_cache_retention`, `client_metadata`, `service_tier`, `truncation`, `text.verbosity`, `reasoning.summary`, `max_tool_calls`, `stream_options`, `moderation`, `image`, `access_programs`, `background_options`',
     outcome: 'dropped; `metadata` is echoed',
   },
   {

@@ -49,6 +49,7 @@ export const OPENAI: Dialect = {
     responses: [
       'access_programs',
       'background',
+      'background_options',
       'client_metadata.*',
       'context_management',
       'conversation',
