@@ -22,7 +22,7 @@ export interface Applied {
   failures: readonly { step: Step; message: string }[];
 }
 
-/** Lists the phases in order: a step needs the ids of earlier phases. A model goes on the shelf after its routes exist. */
+/** Lists the phases in order: a step needs the ids of earlier phases. A model is put on the shelf after its routes exist. */
 const PHASES: readonly (readonly `${Action} ${Kind}`[])[] = [
   ['add upstream', 'change upstream'],
   ['add model', 'change model'],

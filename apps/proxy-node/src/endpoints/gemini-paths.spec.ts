@@ -18,6 +18,6 @@ test.each([
   expect(taken(url)).toEqual([left, key]);
 });
 
-test('a key in the header stays before one in the query, which goes all the same', () => {
+test('a key in the header stays before one in the query, which is dropped too', () => {
   expect(taken('/v1beta/models?key=a', { 'x-goog-api-key': 'b' })).toEqual(['/v1beta/models', 'b']);
 });
