@@ -29,7 +29,7 @@ export const MODEL_KINDS = ['chat', 'embedding'] as const;
 
 /** A price version has at most so many tiers beside its own weights. */
 export const PRICE_TIERS_MAX = 4;
-/** The weight of a class that was added later is absent where its parent's weight holds. */
+/** The weight of a class that was added later is absent where its parent's weight holds, so that older nodes read the document. */
 const microWeights = weightFields(microWeight, microWeight.optional());
 
 /** The weights of a request whose charged prompt tokens are more than a threshold, in place of those of its price version. */
@@ -44,11 +44,11 @@ export const priceVersionSchema = z.strictObject({
   /** Unix ms; the version in force at admission is the last one not after it. */
   effective_at: z.number().int().nonnegative(),
   ...microWeights,
-  /** Ascending by their thresholds. Absent without any. */
+  /** Ascending by their thresholds. Absent without any: nodes need the ability `price_tiers`. */
   tiers: z.array(priceTierSchema).min(1).max(PRICE_TIERS_MAX).optional(),
-  /** Millionths by premium (`service_tier=priority`); absent without any. */
+  /** Millionths by premium (`service_tier=priority`); absent without any, so that older nodes read the document. */
   multipliers: z.record(premiumSchema, microWeight).optional(),
-  /** Micro-units of money for a million charged tokens, which budgets in money count by. */
+  /** Micro-units of money for a million charged tokens, which budgets in money count by. Absent in documents of earlier releases. */
   price_per_million: z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER).optional(),
 });
 export type PriceVersion = z.infer<typeof priceVersionSchema>;
@@ -100,7 +100,7 @@ export type FailoverSettings = z.infer<typeof failoverSchema>;
 export const snapshotModelSchema = z.strictObject({
   id,
   name: z.string().min(1).max(256),
-  /** Further names it is called by; absent when it has none. */
+  /** Further names it is called by; absent when it has none, so that a document without aliases is what it was before there were any. */
   aliases: z.array(z.string().min(1).max(256)).min(1).optional(),
   display_name: z.string(),
   kind: z.enum(MODEL_KINDS),
@@ -109,16 +109,16 @@ export const snapshotModelSchema = z.strictObject({
   created: z.number().int().nonnegative(),
   context_window: z.number().int().positive().nullable(),
   max_output_tokens: z.number().int().positive().nullable(),
-  /** Output tokens of a request without a limit; absent where the node's default holds. */
+  /** Output tokens of a request without a limit; absent where the node's default holds, as older nodes do not know it. */
   default_output_tokens: z.number().int().positive().optional(),
   /** Tokens held for each input that no byte of the request bounds (a document, a file by its id); null = the whole context window is held. */
   unbounded_input_tokens: z.number().int().nonnegative().nullable(),
   is_on_shelf: z.boolean(),
-  /** Absent when all is default. */
+  /** Absent when all is default, so that a node of the previous release reads the document. */
   failover: failoverSchema.optional(),
-  /** It searches or reads by itself: its prompt figure may exceed what it was sent. Absent for any other. */
+  /** It searches or reads by itself: its prompt figure may exceed what it was sent. Absent for any other, so that a document without such models is what earlier nodes accept. */
   reads_more_than_sent: z.boolean().optional(),
-  /** Requests that mark nothing for a cache of the provider are marked. Absent where they are not. */
+  /** Requests that mark nothing for a cache of the provider are marked. Absent where they are not, as earlier nodes do not know it. */
   caches_prompts: z.boolean().optional(),
   /** Ascending by effective_at; at least one. */
   prices: z.array(priceVersionSchema).min(1),
@@ -140,13 +140,13 @@ export const snapshotUpstreamSchema = z.strictObject({
   idle_timeout_ms: milliseconds,
   total_timeout_ms: milliseconds,
   max_concurrency: z.number().int().positive().nullable(),
-  /** The administrator's word on whether closing a stream ends its billing; absent: what is known of the host (`stopsBillingOnClose`). */
+  /** The administrator's word on whether closing a stream ends its billing; absent: what is known of the host (`stopsBillingOnClose`), so that a document without it is what earlier nodes accept. */
   stops_billing_on_close: z.boolean().optional(),
-  /** The administrator's word on what it has beside every server of its protocol; absent: what is known of the host (`endpointsOf`). */
+  /** The administrator's word on what it has beside every server of its protocol; absent: what is known of the host (`endpointsOf`), as earlier nodes do not know it. */
   endpoints: z.array(z.enum(FURTHER_ENDPOINTS)).optional(),
-  /** Requests may name files of the provider's account, which all customers share. Absent where they may not. */
+  /** Requests may name files of the provider's account, which all customers share. Absent where they may not, as earlier nodes do not know it. */
   passes_file_ids: z.boolean().optional(),
-  /** Absent: `all`. */
+  /** Absent: `all`, as earlier nodes do not know it. */
   fields: z.enum(UPSTREAM_FIELDS).optional(),
 });
 export type SnapshotUpstream = z.infer<typeof snapshotUpstreamSchema>;

@@ -200,15 +200,18 @@ export async function ask(client: Client, model: SnapshotModel, more: object = {
 export function modelWith(
   dialects: readonly Dialect[],
   failover: FailoverSettings = { continues: true },
-  upstreamModel?: string,
+  upstreamModel: string | readonly string[] = [],
 ): Promise<SnapshotModel> {
   return node.addModel(
-    dialects.map((protocol, priority) => ({
-      baseUrl: upstreams[priority]?.baseUrl ?? '',
-      protocol,
-      priority,
-      ...(upstreamModel !== undefined && { upstreamModel }),
-    })),
+    dialects.map((protocol, priority) => {
+      const name = typeof upstreamModel === 'string' ? upstreamModel : upstreamModel[priority];
+      return {
+        baseUrl: upstreams[priority]?.baseUrl ?? '',
+        protocol,
+        priority,
+        ...(name !== undefined && { upstreamModel: name }),
+      };
+    }),
     { failover },
   );
 }
@@ -230,9 +233,9 @@ export async function finalOf(rid: string | null): Promise<UsageFinal> {
 }
 
 /** Called by the spec: a node, and upstreams that follow their scripts. */
-export function shareNode(): void {
+export function shareNode(environment: Record<string, string> = {}): void {
   beforeAll(async () => {
-    node = await startNodeUnderTest();
+    node = await startNodeUnderTest(environment);
     upstreams = await Promise.all(
       [0, 1, 2].map((place) =>
         startLocalUpstream((response, body, { url = '' }) =>

@@ -5,21 +5,24 @@ import {
   modelWith,
   script,
   shareNode,
+  upstreams,
   type Client,
   type Dialect,
   type Script,
 } from './continued-answer-under-test.ts';
 
-shareNode();
+// Each process has so small a part of the node's tokens that two continuations of a long prompt exceed it.
+shareNode({ WORKERS: '512' });
 
+const HAIKU = 'claude-3-haiku-20240307';
 const STORY = ['Once ', 'upon ', 'a ', 'time ', 'there ', 'was ', 'an ', 'old ', 'gate '];
 const REST = ['of ', 'iron, ', 'and ', 'few ', 'knew ', 'who ', 'had ', 'built ', 'it.'];
 
 describe.each<[Client, Dialect, FailoverSettings, string]>([
   ['chat', 'openai', { continues: true }, 'real'],
   ['messages', 'anthropic', { continues: true }, 'real'],
-  ['chat', 'anthropic', {}, 'claude-3-haiku-20240307'],
-  ['messages', 'anthropic', {}, 'claude-3-haiku-20240307'],
+  ['chat', 'anthropic', {}, HAIKU],
+  ['messages', 'anthropic', {}, HAIKU],
 ])(
   'a continuation of a %s stream from an upstream of protocol %s, with %j and model %s',
   (client, dialect, failover, name) => {
@@ -67,13 +70,34 @@ describe.each<[Client, Dialect, FailoverSettings, string]>([
 );
 
 test('an answer is not continued where the model forbids it, though its route continues a prefill', async () => {
-  const model = await modelWith(
-    ['anthropic', 'anthropic'],
-    { continues: false },
-    'claude-3-haiku-20240307',
-  );
+  const model = await modelWith(['anthropic', 'anthropic'], { continues: false }, HAIKU);
   script({ words: STORY, end: 'eof' }, { words: REST, end: 'well' });
   const { text, stream } = await ask('messages', model);
   expect(text).toBe(STORY.join(''));
   expect(stream).toContain('"error"');
+});
+
+describe('by default', () => {
+  const first: Script = { words: STORY, end: 'eof' };
+  const rest: Script = { words: REST, end: 'well', follows: STORY.join('') };
+
+  test('a route that takes no prefill is passed over for one that does', async () => {
+    const dialects = ['anthropic', 'anthropic', 'anthropic'] as const;
+    const model = await modelWith(dialects, {}, [HAIKU, 'claude-opus-4-6', HAIKU]);
+    script(first, rest, rest);
+    const before = upstreams[1]?.requests.length;
+    const { text, final } = await ask('messages', model);
+    expect([text, final.outcome]).toEqual([[...STORY, ...REST].join(''), 'completed']);
+    expect(upstreams[1]?.requests.length).toBe(before);
+  });
+
+  test('no answer is continued beyond the tokens of an hour', async () => {
+    const model = await modelWith(['openai', 'anthropic'], {}, ['real', HAIKU]);
+    const messages = [{ role: 'user', content: 'tell me a story of iron '.repeat(1_200) }];
+    script(first, rest);
+    const { final: continued } = await ask('chat', model, { messages });
+    const { final: broken } = await ask('chat', model, { messages });
+    expect([continued.outcome, broken.outcome]).toEqual(['completed', 'upstream_interrupted']);
+    expect(broken.attempts.map(({ error }) => error)).toEqual(['cut']);
+  });
 });
