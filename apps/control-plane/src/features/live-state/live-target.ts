@@ -9,12 +9,11 @@ export interface LiveRecord {
   id: number;
 }
 
-/** Releases before this one promise credits by a name of their own. */
-const kind = z
-  .enum(['account', 'key', 'subscription', 'withdrawal', 'credit'])
-  .transform((name) => (name === 'credit' ? 'subscription' : name));
-
 /** Describes a promised write in the outbox. */
 export const promisedRow = z
-  .object({ id: z.string(), kind, target_id: z.number() })
+  .object({
+    id: z.string(),
+    kind: z.enum(['account', 'key', 'subscription', 'withdrawal']),
+    target_id: z.number(),
+  })
   .transform((row) => ({ rowId: row.id, kind: row.kind, id: row.target_id }));

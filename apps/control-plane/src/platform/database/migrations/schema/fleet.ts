@@ -49,7 +49,7 @@ CREATE UNIQUE INDEX proxy_nodes_name ON proxy_nodes (name) WHERE deleted_at IS N
 -- Writes to Redis that a transaction promised; repeated until done, so a killed process loses none.
 CREATE TABLE live_state_outbox (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  kind text NOT NULL CHECK (kind IN ('account', 'key', 'subscription', 'credit', 'withdrawal')),
+  kind text NOT NULL CHECK (kind IN ('account', 'key', 'subscription', 'withdrawal')),
   target_id integer NOT NULL,
   created_at timestamptz NOT NULL DEFAULT now()
 );
