@@ -55,6 +55,7 @@ export {
   type Backends,
 } from './stack/app-process.ts';
 export { seedDemo } from './seed/demo.ts';
+export { seedLarge } from './seed/large.ts';
 export { closeDemo, playFirstMinute, prepareFirstMinute } from './seed/first-minute.ts';
 export { drawSecrets, type Secrets } from './stack/secrets.ts';
 export { findInstallation } from './stack/find-installation.ts';

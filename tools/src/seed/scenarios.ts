@@ -2,6 +2,7 @@ import type { AdminClient } from '../admin-client.ts';
 import type { StartFile } from '../stack/start-file.ts';
 import { seedDemo } from './demo.ts';
 import { closeDemo, playFirstMinute, prepareFirstMinute } from './first-minute.ts';
+import { seedLarge } from './large.ts';
 import { seedTeams } from './teams.ts';
 
 export interface Scenario {
@@ -32,6 +33,10 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
         ? 'There is no account of the demo.'
         : `Deleted: ${closed.join(', ')}.`;
     },
+  },
+  large: {
+    summary: '300 models, 20 upstreams, 50 nodes and 1,000 routes, a few of them with traffic',
+    seed: seedLarge,
   },
   teams: {
     summary:
