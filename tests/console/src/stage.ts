@@ -82,7 +82,8 @@ async function openVisitor(
 function listen(page: Page, address: string): string[] {
   const complaints: string[] = [];
   page.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(message.text());
+    if (message.type() === 'error')
+      complaints.push(`${message.text()} ${message.location().url}`.trim());
   });
   page.on('pageerror', (error) => complaints.push(`uncaught: ${error.message}`));
   page.on('request', (request) => {

@@ -1,4 +1,4 @@
-import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { queryOptions } from '@tanstack/react-query';
 import { client, dataOf, type Shape } from './client.ts';
 import type { Weights } from './tables.ts';
 import { readWholeList } from './whole-list.ts';
@@ -7,19 +7,13 @@ export type Model = Shape<'Model'>;
 
 export type Price = Shape<'Price'>;
 
-export const catalogueQuery = (query: { q?: string; is_on_shelf?: 'true' | 'false' }) =>
-  queryOptions({
-    queryKey: ['catalogue', query],
-    queryFn: () =>
-      readWholeList((paging) =>
-        dataOf(
-          client.GET('/admin-api/models', {
-            params: { query: { ...query, ...paging, sort: 'name' } },
-          }),
-        ),
-      ),
-    placeholderData: keepPreviousData,
-  });
+export const catalogueQuery = queryOptions({
+  queryKey: ['catalogue'],
+  queryFn: () =>
+    readWholeList((paging) =>
+      dataOf(client.GET('/admin-api/models', { params: { query: { ...paging, sort: 'name' } } })),
+    ),
+});
 
 export const modelQuery = (id: number) =>
   queryOptions({

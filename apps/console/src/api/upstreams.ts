@@ -95,8 +95,9 @@ export const routesQuery = queryOptions({
     ),
 });
 
-export type RouteTraffic = Shape<'RoutingHealth'>['traffic'][number];
-export type FailingUpstream = Shape<'RoutingHealth'>['failing'][number];
+export type RoutingHealth = Shape<'RoutingHealth'>;
+export type RouteTraffic = RoutingHealth['traffic'][number];
+export type FailingUpstream = RoutingHealth['failing'][number];
 
 /** Holds what each route carried in the last day, and what nodes leave alone now. */
 export const routingHealthQuery = queryOptions({

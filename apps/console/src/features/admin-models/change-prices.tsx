@@ -1,8 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { pricesInForceQuery, setPrice, type Model, type Price } from '../../api/catalogue.ts';
+import { pricesInForceQuery, type Model, type Price } from '../../api/catalogue.ts';
 import { newIdempotencyKey } from '../../api/client.ts';
-import { failureOf } from '../../api/failure.ts';
 import { notify } from '../../browser/notices.ts';
 import { Button } from '../../ui/forms/button.tsx';
 import { timesFactor } from '../../ui/cost.ts';
@@ -12,22 +11,16 @@ import { Money } from '../../ui/figures.tsx';
 import { ActForm } from '../../ui/forms/form.tsx';
 import { formatCount, formatPercent } from '../../ui/format.ts';
 import { Loaded } from '../../ui/states.tsx';
+import { Parts } from '../../ui/tables/parts.tsx';
 import { Table, type Column } from '../../ui/tables/table.tsx';
 import { useSpeech, useWords, type Speech } from '../../words/words.ts';
-import { repriced } from './repriced.ts';
+import { setEach, type Answer, type PriceRow } from './set-each.ts';
 
 const AMOUNT = /^\d{1,12}(\.\d{1,6})?$/;
+/** Models of one part of the dialog. */
+const PART = 50;
 const INPUT =
   'h-7 w-28 rounded-md border border-line-strong bg-surface px-2 text-right text-body tabular text-text hover:border-text-3 aria-invalid:border-bad';
-
-interface Row {
-  model: Model;
-  price: Price | undefined;
-  /** Holds what was typed; empty: as it is. */
-  typed: string;
-  /** Holds what came of it: set, or why not. */
-  outcome: string | undefined;
-}
 
 interface ChangePricesProps {
   /** Those that the list shows: its filters choose. */
@@ -95,12 +88,7 @@ function PricesForm({ models, prices, close, markChanged }: PricesFormProps) {
           markChanged();
         }}
       />
-      <Table
-        label={words.changePrices}
-        columns={[...priceColumns(speech), ...newPriceColumns(speech, type)]}
-        rows={rows}
-        rowId={({ model: { id } }) => id}
-      />
+      <PricesTable rows={rows} onType={type} />
       <TextField
         name="effective_at"
         label={words.from}
@@ -111,11 +99,33 @@ function PricesForm({ models, prices, close, markChanged }: PricesFormProps) {
   );
 }
 
+function PricesTable({
+  rows,
+  onType,
+}: {
+  rows: readonly PriceRow[];
+  onType: (id: number, text: string) => void;
+}) {
+  const speech = useSpeech();
+  return (
+    <Parts of={rows} size={PART}>
+      {(part) => (
+        <Table
+          label={speech.words.admin.models.changePrices}
+          columns={[...priceColumns(speech), ...newPriceColumns(speech, onType)]}
+          rows={part}
+          rowId={({ model: { id } }) => id}
+        />
+      )}
+    </Parts>
+  );
+}
+
 /** Returns what is typed in each row, and what came of it. */
 function useRows(models: readonly Model[], prices: ReadonlyMap<number, Price>) {
   const [typed, setTyped] = useState<ReadonlyMap<number, string>>(new Map());
   const [outcomes, setOutcomes] = useState<ReadonlyMap<number, string>>(new Map());
-  const rows = models.map((model): Row => {
+  const rows = models.map((model): PriceRow => {
     const { id } = model;
     return { model, price: prices.get(id), typed: typed.get(id) ?? '', outcome: outcomes.get(id) };
   });
@@ -143,7 +153,7 @@ function useRows(models: readonly Model[], prices: ReadonlyMap<number, Price>) {
 }
 
 function blockedBy(
-  changed: readonly Row[],
+  changed: readonly PriceRow[],
   { noPriceTyped, notAPrice }: Speech['words']['admin']['models'],
 ): string | undefined {
   if (changed.length === 0) return noPriceTyped;
@@ -151,50 +161,13 @@ function blockedBy(
 }
 
 /** Multiplies the price of every model that has one and is not free. */
-function multiplied(rows: readonly Row[], factor: string): ReadonlyMap<number, string> {
+function multiplied(rows: readonly PriceRow[], factor: string): ReadonlyMap<number, string> {
   return new Map(
     rows.flatMap(({ model: { id }, price, typed }): [number, string][] => {
       if (!price || price.free) return typed === '' ? [] : [[id, typed]];
       return [[id, timesFactor(price.price_per_million, factor)]];
     }),
   );
-}
-
-interface Answer {
-  id: number;
-  isSet: boolean;
-  outcome: string;
-}
-
-/** One after the other; what fails does not stop the rest. */
-async function setEach(
-  rows: readonly Row[],
-  { at, formKey, speech }: { at: string; formKey: string; speech: Speech },
-): Promise<Answer[]> {
-  const { words } = speech;
-  const answers: Answer[] = [];
-  for (const { model, price, typed } of rows) {
-    const body = {
-      ...repriced(price, typed),
-      model_id: model.id,
-      replaces: price?.id ?? null,
-      ...momentOf(at),
-    };
-    answers.push(
-      await setPrice(body, `${formKey}-${model.id}-${price?.id}-${typed}-${at}`).then(
-        () => ({ id: model.id, isSet: true, outcome: words.admin.models.isSet }),
-        (error: unknown) => {
-          const { title, detail } = failureOf(error, words);
-          return { id: model.id, isSet: false, outcome: detail ?? title };
-        },
-      ),
-    );
-  }
-  return answers;
-}
-
-function momentOf(at: string): { effective_at?: string } {
-  return at === '' ? {} : { effective_at: new Date(at).toISOString() };
 }
 
 function Multiply({ onFactor }: { onFactor: (factor: string) => void }) {
@@ -224,7 +197,7 @@ function Multiply({ onFactor }: { onFactor: (factor: string) => void }) {
   );
 }
 
-function priceColumns({ words }: Speech): Column<Row>[] {
+function priceColumns({ words }: Speech): Column<PriceRow>[] {
   const { models } = words.admin;
   return [
     {
@@ -248,7 +221,7 @@ function priceColumns({ words }: Speech): Column<Row>[] {
 function newPriceColumns(
   { words, locale }: Speech,
   onType: (id: number, text: string) => void,
-): Column<Row>[] {
+): Column<PriceRow>[] {
   const { models } = words.admin;
   return [
     {

@@ -17,6 +17,7 @@ import { Tabs } from '../../ui/tabs.tsx';
 import { useNow } from '../../ui/time/time.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
 import { RoutesTable } from '../admin-routing/routes-table.tsx';
+import { useShownRoutes } from '../admin-routing/use-shown-routes.ts';
 import { DeleteModelDialog, EditModelDialog } from './model-dialogs.tsx';
 import { PriceTimeline } from './price-timeline.tsx';
 import { SetPriceDialog } from './set-price.tsx';
@@ -89,8 +90,7 @@ interface ModelTabsProps {
 
 /** Shows its prices and routes, and what it is used for. */
 function ModelTabs({ of: model, prices, inForce }: ModelTabsProps) {
-  const { words, language } = useSpeech();
-  const { models } = words.admin;
+  const { language } = useSpeech();
   const [{ tab }, change] = useSearchState(search);
   return (
     <Tabs
@@ -100,18 +100,7 @@ function ModelTabs({ of: model, prices, inForce }: ModelTabsProps) {
         {
           id: 'setup',
           label: TABS[language].setup,
-          content: (
-            <>
-              <Panel title={models.prices} isFlush>
-                <Loaded of={prices}>
-                  {({ data }) => <PriceTimeline rows={data} inForce={inForce} />}
-                </Loaded>
-              </Panel>
-              <Panel title={models.routes} isFlush>
-                <RoutesTable modelId={model.id} empty={models.noRoutes} />
-              </Panel>
-            </>
-          ),
+          content: <ModelSetup of={model} prices={prices} inForce={inForce} />,
         },
         {
           id: 'usage',
@@ -124,6 +113,26 @@ function ModelTabs({ of: model, prices, inForce }: ModelTabsProps) {
         },
       ]}
     />
+  );
+}
+
+function ModelSetup({ of: model, prices, inForce }: ModelTabsProps) {
+  const { models } = useWords().admin;
+  const routes = useShownRoutes({ modelId: model.id });
+  return (
+    <>
+      <Panel title={models.prices} isFlush>
+        <Loaded of={prices}>{({ data }) => <PriceTimeline rows={data} inForce={inForce} />}</Loaded>
+      </Panel>
+      <Panel title={models.routes} isFlush>
+        <RoutesTable
+          of={routes}
+          shared="model"
+
+          empty={models.noRoutes}
+        />
+      </Panel>
+    </>
   );
 }
 

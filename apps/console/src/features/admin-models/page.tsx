@@ -7,6 +7,7 @@ import { paths } from '../../paths.ts';
 import { Button, TextLink } from '../../ui/forms/button.tsx';
 import { SelectFilter } from '../../ui/tables/select-filter.tsx';
 import { Count, Money } from '../../ui/figures.tsx';
+import { formatCount } from '../../ui/format.ts';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { SearchBox } from '../../ui/tables/search-box.tsx';
 import {
@@ -17,13 +18,15 @@ import {
   type SearchOf,
 } from '../../ui/tables/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/tables/table.tsx';
-import { useWords, type Words } from '../../words/words.ts';
+import { FoldedTable } from '../../ui/tables/folded-table.tsx';
+import type { Column } from '../../ui/tables/table.tsx';
+import { useSpeech, useWords, type Words } from '../../words/words.ts';
 import { ChangePricesDialog } from './change-prices.tsx';
 import { CreateModelDialog } from './model-dialogs.tsx';
 import { ShelfBadge } from './shelf-badge.tsx';
 import { inOrder, SORTS, type Prices } from './in-order.ts';
 import { NextInstallationStep } from '../admin-overview/installation-steps.tsx';
+import type { Search } from '../../search.ts';
 import type { Prefetch } from '../../page-module.ts';
 
 const search = z.object({
@@ -33,13 +36,17 @@ const search = z.object({
   create: optional(z.literal('1')),
 });
 
-const questionOf = ({ q, shelf }: Pick<SearchOf<typeof search>, 'q' | 'shelf'>) => ({
-  ...(q !== '' && { q }),
-  ...(shelf && { is_on_shelf: shelf }),
-});
+/** The list is here whole, so that a search waits for nothing. */
+function isShown(
+  { name, display_name: title, owned_by: owner, is_on_shelf: isOnShelf }: Model,
+  { q, shelf }: Pick<SearchOf<typeof search>, 'q' | 'shelf'>,
+): boolean {
+  const isFound = `${name}\n${title}\n${owner}`.toLowerCase().includes(q.trim().toLowerCase());
+  return isFound && (shelf === undefined || String(isOnShelf) === shelf);
+}
 
-export const prefetch: Prefetch = (ask, { search: raw }) => {
-  ask(catalogueQuery(questionOf(search.parse(raw))));
+export const prefetch: Prefetch = (ask) => {
+  ask(catalogueQuery);
   ask(pricesInForceQuery);
   ask(installationStepsQuery);
 };
@@ -49,7 +56,8 @@ export function Page() {
   const { models } = admin;
   const [{ q, shelf, sort, create }, change] = useSearchState(search);
   const [isCreating, setCreating] = useState(create === '1');
-  const list = useQuery(catalogueQuery(questionOf({ q, shelf })));
+  const list = useQuery(catalogueQuery);
+  const shown = (list.data?.data ?? []).filter((model) => isShown(model, { q, shelf }));
   const close = (): void => {
     setCreating(false);
     change({ create: undefined });
@@ -59,22 +67,18 @@ export function Page() {
     <Frame
       title={models.title}
       purpose={models.purpose}
-      actions={<Acts models={list.data?.data ?? []} add={add} />}
-      bar={
-        <>
-          <SearchBox label={models.search} value={q} onSearch={(text) => change({ q: text })} />
-          <ShelfFilter value={shelf} onChange={(value) => change({ shelf: value })} />
-        </>
-      }
+      actions={<Acts models={shown} add={add} />}
+      bar={<Filters q={q} shelf={shelf} onChange={change} />}
     >
       <NextInstallationStep />
       <Panel isFlush>
         <Loaded of={list}>
-          {({ data }) => (
+          {() => (
             <ModelsTable
-              rows={data}
+              rows={shown}
               sort={sort}
               onSort={(next) => change({ sort: next })}
+              isGrouped={q === '' && sort === 'name'}
               empty={<NoModels isFiltered={q !== '' || shelf !== undefined} action={add} />}
             />
           )}
@@ -117,6 +121,20 @@ function NoModels({ isFiltered, action }: { isFiltered: boolean; action: React.R
   );
 }
 
+interface FiltersProps extends Pick<SearchOf<typeof search>, 'q' | 'shelf'> {
+  onChange: (patch: Search) => void;
+}
+
+function Filters({ q, shelf, onChange }: FiltersProps) {
+  const { models } = useWords().admin;
+  return (
+    <>
+      <SearchBox label={models.search} value={q} onSearch={(text) => onChange({ q: text })} />
+      <ShelfFilter value={shelf} onChange={(value) => onChange({ shelf: value })} />
+    </>
+  );
+}
+
 function ShelfFilter({
   value,
   onChange,
@@ -152,11 +170,13 @@ function ModelsTable({
   rows,
   sort,
   onSort,
+  isGrouped,
   empty,
 }: {
   rows: readonly Model[];
   sort: string;
   onSort: (sort: string) => void;
+  isGrouped: boolean;
   empty: React.ReactNode;
 }) {
   const words = useWords();
@@ -164,7 +184,7 @@ function ModelsTable({
   const { data: inForce } = useQuery(pricesInForceQuery);
   const prices = new Map(inForce?.data.map((price) => [price.model_id, price]));
   return (
-    <Table
+    <FoldedTable
       label={models.title}
       columns={columnsOf(words, prices)}
       rows={inOrder(rows, sort, prices)}
@@ -173,7 +193,21 @@ function ModelsTable({
       rowId={({ id }) => id}
       rowTo={({ id }) => paths.adminModel(id)}
       empty={empty}
+      groupOf={isGrouped ? ({ owned_by: owner }) => owner : undefined}
+      head={({ name, rows: of }) => <OwnerHead name={name} of={of} />}
     />
+  );
+}
+
+/** Shows how many models of an owner are for sale. */
+function OwnerHead({ name, of }: { name: string; of: readonly Model[] }) {
+  const { words, locale } = useSpeech();
+  const sold = of.filter(({ is_on_shelf: isOnShelf }) => isOnShelf).length;
+  return (
+    <>
+      <span className="foreign font-medium">{name}</span>
+      <span className="text-text-3">{words.admin.models.sold(formatCount(sold, locale))}</span>
+    </>
   );
 }
 

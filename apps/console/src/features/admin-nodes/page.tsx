@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Plus, RefreshCw, Server } from '../../ui/icons.tsx';
 import { useState } from 'react';
+import type { Shape } from '../../api/client.ts';
 import { configCheckQuery, nodesQuery, type ProxyNode } from '../../api/fleet.ts';
 import { useLive } from '../../api/events/stream.ts';
 import { paths } from '../../paths.ts';
@@ -10,7 +11,11 @@ import { Count } from '../../ui/figures.tsx';
 import { Freshness } from '../../ui/time/freshness.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/tables/table.tsx';
+import { FoldedTable } from '../../ui/tables/folded-table.tsx';
+import { Parts } from '../../ui/tables/parts.tsx';
+import { SearchBox } from '../../ui/tables/search-box.tsx';
+import { useSearchState, withDefault, z } from '../../ui/tables/search-state.ts';
+import type { Column } from '../../ui/tables/table.tsx';
 import { Ago } from '../../ui/time/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 import { AddNodeDialog } from './add-node.tsx';
@@ -20,6 +25,10 @@ import { NodeVersion } from './node-version.tsx';
 import { SyncDialog } from './sync-dialog.tsx';
 import type { Prefetch } from '../../page-module.ts';
 
+const search = z.object({ q: withDefault(z.string(), '') });
+/** Findings of one part. */
+const PART = 10;
+
 export const prefetch: Prefetch = (ask) => {
   ask(nodesQuery);
   ask(configCheckQuery);
@@ -28,34 +37,27 @@ export const prefetch: Prefetch = (ask) => {
 export function Page() {
   const { admin } = useWords();
   const { nodes } = admin;
+  const [{ q }, change] = useSearchState(search);
   const [open, setOpen] = useState<'add' | 'sync'>();
   const list = useQuery({ ...nodesQuery, ...useLive() });
   return (
     <Frame
       title={nodes.title}
       purpose={nodes.purpose}
-      actions={
-        <>
-          <Button icon={<Plus aria-hidden className="size-4" />} onClick={() => setOpen('add')}>
-            {nodes.add}
-          </Button>
-          <Button
-            look="primary"
-            icon={<RefreshCw aria-hidden className="size-4" />}
-            onClick={() => setOpen('sync')}
-          >
-            {nodes.sync}
-          </Button>
-        </>
-      }
+      actions={<Acts onOpen={setOpen} />}
       bar={
-        <span className="ml-auto">
-          <Freshness of={list} />
-        </span>
+        <>
+          <SearchBox label={nodes.search} value={q} onSearch={(text) => change({ q: text })} />
+          <span className="ml-auto">
+            <Freshness of={list} />
+          </span>
+        </>
       }
     >
       <Panel isFlush>
-        <Loaded of={list}>{({ data }) => <NodesTable rows={data} />}</Loaded>
+        <Loaded of={list}>
+          {({ data }) => <NodesTable of={data} q={q.trim().toLowerCase()} />}
+        </Loaded>
       </Panel>
       <ConfigurationCheck />
       {open === 'sync' && <SyncDialog onClose={() => setOpen(undefined)} />}
@@ -64,23 +66,62 @@ export function Page() {
   );
 }
 
-function NodesTable({ rows }: { rows: readonly ProxyNode[] }) {
-  const { admin } = useWords();
-  const { nodes } = admin;
-  const newest = useNewest(rows);
+function Acts({ onOpen }: { onOpen: (what: 'add' | 'sync') => void }) {
+  const { nodes } = useWords().admin;
   return (
-    <Table
+    <>
+      <Button icon={<Plus aria-hidden className="size-4" />} onClick={() => onOpen('add')}>
+        {nodes.add}
+      </Button>
+      <Button
+        look="primary"
+        icon={<RefreshCw aria-hidden className="size-4" />}
+        onClick={() => onOpen('sync')}
+      >
+        {nodes.sync}
+      </Button>
+    </>
+  );
+}
+
+function NodesTable({ of: all, q }: { of: readonly ProxyNode[]; q: string }) {
+  const { nodes } = useWords().admin;
+  const newest = useNewest(all);
+  const rows = all.filter(({ name }) => name.toLowerCase().includes(q));
+  return (
+    <FoldedTable
       label={nodes.title}
       columns={columnsOf(nodes, newest)}
-      rows={rows}
+      rows={rows.toSorted(byState)}
       rowId={({ id }) => id}
       rowTo={({ name }) => paths.adminNode(name)}
-      empty={
-        <EmptyState icon={<Server aria-hidden />} title={nodes.empty}>
-          {nodes.emptyText}
-        </EmptyState>
-      }
+      empty={<NoNodes isFiltered={q !== ''} />}
+      groupOf={q === '' ? ({ state }) => state : undefined}
+      head={({ rows: [first] }) => first && <NodeState of={first} />}
     />
+  );
+}
+
+const STATES: readonly ProxyNode['state'][] = [
+  'offline',
+  'draining',
+  'stopped',
+  'disabled',
+  'online',
+];
+
+/** Nodes that need a look stand first. */
+function byState(one: ProxyNode, other: ProxyNode): number {
+  return STATES.indexOf(one.state) - STATES.indexOf(other.state);
+}
+
+function NoNodes({ isFiltered }: { isFiltered: boolean }) {
+  const { nodes } = useWords().admin;
+  if (isFiltered) return <EmptyState title={nodes.noMatch} />;
+  return (
+    <EmptyState icon={<Server aria-hidden />} title={nodes.empty}>
+      {nodes.emptyText}
+    </EmptyState>
   );
 }
 
@@ -125,7 +166,7 @@ function columnsOf(nodes: Words['admin']['nodes'], newest: number): Column<Proxy
 
 function ConfigurationCheck() {
   const { admin } = useWords();
-  const { nodes, alerts } = admin;
+  const { nodes } = admin;
   const check = useQuery(configCheckQuery);
   return (
     <Panel title={nodes.check}>
@@ -134,19 +175,28 @@ function ConfigurationCheck() {
           problems.length === 0 ? (
             <p className="text-text-2">{nodes.checkOk}</p>
           ) : (
-            <ul className="flex flex-col gap-2">
-              {problems.map(({ code, severity, subject, message }) => (
-                <li key={`${code} ${subject.kind} ${subject.id}`} className="flex gap-2">
-                  <Badge tone={severity === 'error' ? 'bad' : 'warn'}>
-                    {severity === 'error' ? alerts.severities.critical : alerts.severities.warning}
-                  </Badge>
-                  <span className="foreign min-w-0">{message}</span>
-                </li>
-              ))}
-            </ul>
+            <Parts of={problems} size={PART}>
+              {(part) => <Problems of={part} />}
+            </Parts>
           )
         }
       </Loaded>
     </Panel>
+  );
+}
+
+function Problems({ of: problems }: { of: Readonly<Shape<'ConfigCheck'>['problems']> }) {
+  const { alerts } = useWords().admin;
+  return (
+    <ul className="flex flex-col gap-2">
+      {problems.map(({ code, severity, subject, message }) => (
+        <li key={`${code} ${subject.kind} ${subject.id}`} className="flex gap-2">
+          <Badge tone={severity === 'error' ? 'bad' : 'warn'}>
+            {severity === 'error' ? alerts.severities.critical : alerts.severities.warning}
+          </Badge>
+          <span className="foreign min-w-0">{message}</span>
+        </li>
+      ))}
+    </ul>
   );
 }

@@ -1,16 +1,19 @@
-import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
-import { routesQuery, type Route } from '../../api/upstreams.ts';
+import { useMemo, useState } from 'react';
+import type { Route } from '../../api/upstreams.ts';
 import { useWidth } from '../../ui/use-width.ts';
-import { useWords } from '../../words/words.ts';
-import { useRouteHealth, type RouteState } from './use-health.ts';
-import { useNames } from './use-names.ts';
+import { Panel } from '../../ui/page.tsx';
+import { formatCount } from '../../ui/format.ts';
+import { useSpeech } from '../../words/words.ts';
+import { useRouteHealth, type RouteHealth, type RouteState } from './use-health.ts';
+import { useNames, type Names } from './use-names.ts';
+import { isEnabledAt } from './use-shown-routes.ts';
 
 const ROW = 36;
 const BOX = { height: 26, widest: 260, share: 0.41 };
 const EDGE = { least: 1.5, most: 14 };
 const STROKES: Readonly<Record<RouteState, string>> = {
   unused: 'stroke-line-strong',
+  idle: 'stroke-line-strong',
   resting: 'stroke-bad',
   failing: 'stroke-warn',
   sound: 'stroke-accent',
@@ -19,17 +22,59 @@ const DASHES: Partial<Record<RouteState, string>> = { unused: '4 4', resting: '1
 /** The later the tier, the fainter. */
 const TIERS = ['opacity-80', 'opacity-50', 'opacity-30'] as const;
 
+/** More models do not fit a screen: the picture shows those with most requests. */
+const MODELS_MAX = 12;
+
 /** Models left, upstreams right, an edge a route; the list below says the same to those who cannot see it. */
-export function RoutingPicture() {
-  const { admin } = useWords();
-  const { data } = useQuery(routesQuery);
+export function RoutingPicture({ of: all }: { of: readonly Route[] }) {
+  const { words, locale } = useSpeech();
+  const { routing } = words.admin;
+  const names = useNames();
   const health = useRouteHealth();
+  const { routes, models } = useMemo(() => mostUsed(all, health), [all, health]);
+  if (routes.length === 0) return null;
+  const count = (value: number): string => formatCount(value, locale);
+  return (
+    <Panel
+      title={routing.picture}
+      note={
+        models > MODELS_MAX
+          ? routing.mostUsed(count(MODELS_MAX), count(models))
+          : routing.pictureHint
+      }
+    >
+      <Drawing of={routes} facts={{ names, health }} />
+    </Panel>
+  );
+}
+
+/** Returns the routes of the models with most requests, in their order, and of how many models there are. */
+function mostUsed(
+  all: readonly Route[],
+  health: RouteHealth,
+): { routes: readonly Route[]; models: number } {
+  const requests = new Map<number, number>();
+  for (const route of all)
+    requests.set(
+      route.model_id,
+      (requests.get(route.model_id) ?? 0) + (health.trafficOf(route)?.requests ?? 0),
+    );
+  const first = [...requests].toSorted(([, a], [, b]) => b - a).slice(0, MODELS_MAX);
+  const shown = new Set(first.map(([id]) => id));
+  return { routes: all.filter(({ model_id: id }) => shown.has(id)), models: requests.size };
+}
+
+interface Facts {
+  names: Names;
+  health: RouteHealth;
+}
+
+function Drawing({ of: routes, facts }: { of: readonly Route[]; facts: Facts }) {
+  const { admin } = useSpeech().words;
   const [pointed, setPointed] = useState<string>();
   const [place, width] = useWidth();
-  const routes = data?.data ?? [];
   const layout = layoutOf(routes, width);
-  if (routes.length === 0) return null;
-  const requestsOf = (route: Route): number => health.trafficOf(route)?.requests ?? 0;
+  const requestsOf = (route: Route): number => facts.health.trafficOf(route)?.requests ?? 0;
   const most = Math.max(1, ...routes.map(requestsOf));
   const isDim = (route: Route): boolean =>
     pointed !== undefined &&
@@ -45,9 +90,16 @@ export function RoutingPicture() {
         className="block"
       >
         {routes.map((route) => (
-          <Edge key={route.id} of={route} isDim={isDim(route)} layout={layout} most={most} />
+          <Edge
+            key={route.id}
+            of={route}
+            state={facts.health.stateOf(route, isEnabledAt(route, facts.names))}
+            share={requestsOf(route) / most}
+            isDim={isDim(route)}
+            layout={layout}
+          />
         ))}
-        <Boxes layout={layout} onPoint={setPointed} />
+        <Boxes layout={layout} names={facts.names} onPoint={setPointed} />
       </svg>
     </div>
   );
@@ -55,11 +107,11 @@ export function RoutingPicture() {
 
 interface BoxesProps {
   layout: Layout;
+  names: Names;
   onPoint: (pointed: string | undefined) => void;
 }
 
-function Boxes({ layout: { models, upstreams, height, width, box }, onPoint }: BoxesProps) {
-  const names = useNames();
+function Boxes({ layout: { models, upstreams, height, width, box }, names, onPoint }: BoxesProps) {
   return (
     <>
       {models.map((id) => (
@@ -110,25 +162,22 @@ function yOf(ids: readonly number[], id: number, height: number): number {
 
 interface EdgeProps {
   of: Route;
+  state: RouteState;
+  /** Its requests, compared with the most of an edge. */
+  share: number;
   isDim: boolean;
   layout: Layout;
-  /** The most requests of an edge. */
-  most: number;
 }
 
-function Edge({ of: route, isDim, layout, most }: EdgeProps) {
-  const names = useNames();
-  const health = useRouteHealth();
+function Edge({ of: route, state, share, isDim, layout }: EdgeProps) {
   const { routes, models, upstreams, height, width, box } = layout;
   const from = yOf(models, route.model_id, height);
   const to = yOf(upstreams, route.upstream_id, height);
-  const state = health.stateOf(route, names.upstreams.get(route.upstream_id)?.enabled ?? true);
-  const requests = health.trafficOf(route)?.requests ?? 0;
   return (
     <path
       d={`M${box} ${from} C ${width / 2} ${from}, ${width / 2} ${to}, ${width - box} ${to}`}
       fill="none"
-      strokeWidth={EDGE.least + (requests / most) * (EDGE.most - EDGE.least)}
+      strokeWidth={EDGE.least + share * (EDGE.most - EDGE.least)}
       strokeDasharray={DASHES[state]}
       className={`${STROKES[state]} ${isDim ? 'opacity-10' : TIERS[tierOf(route, routes)]}`}
     />

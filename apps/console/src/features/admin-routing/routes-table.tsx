@@ -1,71 +1,109 @@
-import { useQuery } from '@tanstack/react-query';
-import { routesQuery, type Route } from '../../api/upstreams.ts';
+import type { Route } from '../../api/upstreams.ts';
 import { paths } from '../../paths.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { TextLink } from '../../ui/forms/button.tsx';
 import { Count, Duration } from '../../ui/figures.tsx';
-import { formatPercent } from '../../ui/format.ts';
-import { EmptyState, Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/tables/table.tsx';
+import { formatCount, formatPercent } from '../../ui/format.ts';
+import { EmptyState, Loaded, type Loadable } from '../../ui/states.tsx';
+import { FoldedTable } from '../../ui/tables/folded-table.tsx';
+import type { Column } from '../../ui/tables/table.tsx';
 import { useSpeech, useWords, type Speech, type Words } from '../../words/words.ts';
 import { RouteActs } from './route-acts.tsx';
-import { useRouteHealth, type RouteHealth } from './use-health.ts';
+import { ROUTE_STATES, useRouteHealth, type RouteHealth, type RouteState } from './use-health.ts';
 import { useNames, type Names } from './use-names.ts';
+import { isEnabledAt } from './use-shown-routes.ts';
 
 interface RoutesTableProps {
-  modelId?: number;
-  upstreamId?: number;
+  of: Loadable<readonly Route[]>;
+  /** The end that all these routes share, which has no column. */
+  shared?: 'model' | 'upstream';
+  /** The end by which a long list is folded. */
+  groupBy?: 'model' | 'upstream' | undefined;
   empty: string;
 }
 
-/** Routes by model and tier; all of them, or those of one model or upstream. */
-export function RoutesTable({ modelId, upstreamId, empty }: RoutesTableProps) {
+/** Shows routes by model and tier. */
+export function RoutesTable({ of: list, shared, groupBy, empty }: RoutesTableProps) {
   const speech = useSpeech();
   const { words } = speech;
   const names = useNames();
-  const list = useQuery(routesQuery);
   const health = useRouteHealth();
-  const isShown = (route: Route): boolean =>
-    (modelId === undefined || route.model_id === modelId) &&
-    (upstreamId === undefined || route.upstream_id === upstreamId);
+  const idOf = (route: Route): number => (groupBy === 'model' ? route.model_id : route.upstream_id);
+  const named = groupBy === 'model' ? names.models : names.upstreams;
   return (
     <Loaded of={list}>
-      {({ data }) => (
-        <Table
+      {(rows) => (
+        <FoldedTable
           label={words.admin.routing.title}
           columns={[
-            ...nameColumns(words, names, modelId === undefined, upstreamId === undefined),
+            ...nameColumns(words, { names, health }, shared),
             ...settingColumns(words),
-            ...healthColumns(speech, health),
-            {
-              id: 'acts',
-              header: '',
-              align: 'right',
-              cell: (route) => (
-                <RouteActs of={route} carried={health.trafficOf(route)?.requests ?? 0} />
-              ),
-            },
+            ...healthColumns(speech, { names, health }),
+            actColumn(health),
           ]}
-          rows={data.filter(isShown).toSorted(byModelAndTier(names))}
+          rows={rows}
           rowId={({ id }) => id}
           empty={<EmptyState title={empty} />}
+          groupOf={groupBy && ((route) => String(idOf(route)))}
+          head={({ name, rows: of }) => (
+            <GroupState
+              name={named.get(Number(name))?.name ?? name}
+              of={of}
+              facts={{ names, health }}
+            />
+          )}
         />
       )}
     </Loaded>
   );
 }
 
-function byModelAndTier({ models }: Names): (a: Route, b: Route) => number {
-  const name = (route: Route): string => models.get(route.model_id)?.name ?? '';
-  return (a, b) => name(a).localeCompare(name(b)) || a.priority - b.priority || b.weight - a.weight;
+/** The ends of routes by name, and how routes do. */
+interface Facts {
+  names: Names;
+  health: RouteHealth;
+}
+
+function stateOf(route: Route, { names, health }: Facts): RouteState {
+  return health.stateOf(route, isEnabledAt(route, names));
+}
+
+/** The name of a group, the worst state of its routes, and what they carried. */
+function GroupState({ name, of, facts }: { name: string; of: readonly Route[]; facts: Facts }) {
+  const { words, locale } = useSpeech();
+  const { routing } = words.admin;
+  const states = new Set(of.map((route) => stateOf(route, facts)));
+  const worst = ROUTE_STATES.find((state) => states.has(state)) ?? 'idle';
+  const requests = of.reduce(
+    (sum, route) => sum + (facts.health.trafficOf(route)?.requests ?? 0),
+    0,
+  );
+  return (
+    <>
+      <span className="foreign font-medium">{name}</span>
+      <StateBadge state={worst} />
+      {requests > 0 && (
+        <span className="text-text-3">{routing.requests24(formatCount(requests, locale))}</span>
+      )}
+    </>
+  );
+}
+
+function actColumn(health: RouteHealth): Column<Route> {
+  return {
+    id: 'acts',
+    header: '',
+    align: 'right',
+    cell: (route) => <RouteActs of={route} carried={health.trafficOf(route)?.requests ?? 0} />,
+  };
 }
 
 function nameColumns(
   { admin: { routing } }: Words,
-  { models, upstreams }: Names,
-  withModel: boolean,
-  withUpstream: boolean,
+  facts: Facts,
+  shared: 'model' | 'upstream' | undefined,
 ): Column<Route>[] {
+  const { models, upstreams } = facts.names;
   const model: Column<Route> = {
     id: 'model',
     header: routing.model,
@@ -87,35 +125,29 @@ function nameColumns(
       </>
     ),
   };
-  const [first, ...rest] = [...(withModel ? [model] : []), ...(withUpstream ? [upstream] : [])];
-  return first ? [withNarrowState(first), ...rest] : [];
+  const [first, ...rest] = [model, upstream].filter(({ id }) => id !== shared);
+  return first ? [withNarrowState(first, facts), ...rest] : [];
 }
 
 /** Narrow screens have no column of states: what is not sound stands below the first name. */
-function withNarrowState(column: Column<Route>): Column<Route> {
+function withNarrowState(column: Column<Route>, facts: Facts): Column<Route> {
   return {
     ...column,
     cell: (route) => (
       <>
         {column.cell(route)}
-        <span className="block sm:hidden">
-          <StateBadge of={route} isOnlyUnsound />
-        </span>
+        {stateOf(route, facts) !== 'sound' && (
+          <span className="block sm:hidden">
+            <StateBadge state={stateOf(route, facts)} />
+          </span>
+        )}
       </>
     ),
   };
 }
 
-interface StateBadgeProps {
-  of: Route;
-  isOnlyUnsound?: boolean;
-}
-
-function StateBadge({ of: route, isOnlyUnsound = false }: StateBadgeProps) {
+function StateBadge({ state }: { state: RouteState }) {
   const { routing } = useWords().admin;
-  const { upstreams } = useNames();
-  const state = useRouteHealth().stateOf(route, upstreams.get(route.upstream_id)?.enabled ?? true);
-  if (isOnlyUnsound && state === 'sound') return null;
   return <Badge tone={TONES[state]}>{routing.states[state]}</Badge>;
 }
 
@@ -126,10 +158,17 @@ function settingColumns({ admin: { routing } }: Words): Column<Route>[] {
   ];
 }
 
-const TONES = { unused: 'off', resting: 'bad', failing: 'warn', sound: 'good' } as const;
+const TONES = {
+  unused: 'off',
+  idle: 'off',
+  resting: 'bad',
+  failing: 'warn',
+  sound: 'good',
+} as const;
 
 /** The same as the picture says by width, colour and dashes. */
-function healthColumns({ words, locale }: Speech, health: RouteHealth): Column<Route>[] {
+function healthColumns({ words, locale }: Speech, facts: Facts): Column<Route>[] {
+  const { health } = facts;
   const { routing } = words.admin;
   return [
     {
@@ -137,7 +176,10 @@ function healthColumns({ words, locale }: Speech, health: RouteHealth): Column<R
       header: routing.share24,
       align: 'right',
       from: 'sm',
-      cell: (route) => formatPercent(health.trafficOf(route)?.share ?? 0, locale),
+      cell: (route) => {
+        const traffic = health.trafficOf(route);
+        return traffic ? formatPercent(traffic.share, locale) : '–';
+      },
     },
     {
       id: 'errors',
@@ -157,7 +199,7 @@ function healthColumns({ words, locale }: Speech, health: RouteHealth): Column<R
       id: 'state',
       header: routing.state,
       from: 'sm',
-      cell: (route) => <StateBadge of={route} />,
+      cell: (route) => <StateBadge state={stateOf(route, facts)} />,
     },
   ];
 }

@@ -10,7 +10,7 @@ export interface Names {
 
 /** Routes name models and upstreams by id; pages name them by name. */
 export function useNames(): Names {
-  const { data: models } = useQuery(catalogueQuery({}));
+  const { data: models } = useQuery(catalogueQuery);
   const { data: upstreams } = useQuery(upstreamsQuery);
   return useMemo(
     () => ({

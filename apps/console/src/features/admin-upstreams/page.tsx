@@ -18,7 +18,8 @@ import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { SearchBox } from '../../ui/tables/search-box.tsx';
 import { optional, useSearchState, withDefault, z } from '../../ui/tables/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/tables/table.tsx';
+import { FoldedTable } from '../../ui/tables/folded-table.tsx';
+import type { Column } from '../../ui/tables/table.tsx';
 import { useSpeech, useWords, type Speech } from '../../words/words.ts';
 import { useUpstreamFares, type UpstreamFares } from './use-upstream-fares.ts';
 import { UpstreamState } from './upstream-state.tsx';
@@ -63,6 +64,7 @@ export function Page() {
           {({ data }) => (
             <UpstreamsTable
               rows={data.filter(isWanted)}
+              isGrouped={q === ''}
               empty={<NoUpstreams isFiltered={q !== ''} action={add} />}
             />
           )}
@@ -99,7 +101,13 @@ function AddButton({ onAdd }: { onAdd: () => void }) {
   );
 }
 
-function UpstreamsTable({ rows, empty }: { rows: readonly Upstream[]; empty: React.ReactNode }) {
+interface UpstreamsTableProps {
+  rows: readonly Upstream[];
+  isGrouped: boolean;
+  empty: React.ReactNode;
+}
+
+function UpstreamsTable({ rows, isGrouped, empty }: UpstreamsTableProps) {
   const speech = useSpeech();
   const { upstreams } = speech.words.admin;
   const fares = useUpstreamFares();
@@ -111,13 +119,15 @@ function UpstreamsTable({ rows, empty }: { rows: readonly Upstream[]; empty: Rea
   };
   return (
     <>
-      <Table
+      <FoldedTable
         label={upstreams.title}
         columns={[...nameColumns(speech), ...fareColumns(speech, fares), testColumn(speech, test)]}
         rows={rows}
         rowId={({ id }) => id}
         rowTo={({ id }) => paths.adminUpstream(id)}
         empty={empty}
+        groupOf={isGrouped ? ({ protocol }) => protocol : undefined}
+        head={({ rows: of }) => <ProtocolHead of={of} fares={fares} />}
       />
       {tested && (
         <TestDialog
@@ -128,6 +138,22 @@ function UpstreamsTable({ rows, empty }: { rows: readonly Upstream[]; empty: Rea
           onClose={() => setTesting(false)}
         />
       )}
+    </>
+  );
+}
+
+/** Names the protocol of a group, and marks it where nodes leave one of its upstreams alone or see it fail. */
+function ProtocolHead({ of, fares }: { of: readonly Upstream[]; fares: UpstreamFares }) {
+  const { admin, tables } = useWords();
+  const { states } = admin.routing;
+  const all = of.map(({ id }) => fares.of(id));
+  const isResting = all.some(({ resting }) => resting.length > 0);
+  const isFailing = all.some(({ failing }) => failing.length > 0);
+  return (
+    <>
+      <span className="font-medium">{of[0] && tables.providers[of[0].protocol]}</span>
+      {isResting && <Badge tone="bad">{states.resting}</Badge>}
+      {isFailing && !isResting && <Badge tone="warn">{states.failing}</Badge>}
     </>
   );
 }

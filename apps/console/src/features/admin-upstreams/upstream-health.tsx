@@ -9,7 +9,11 @@ import { formatCount, formatDuration } from '../../ui/format.ts';
 import { Freshness } from '../../ui/time/freshness.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
+import { Parts } from '../../ui/tables/parts.tsx';
 import { useSpeech } from '../../words/words.ts';
+
+/** Nodes of one part. */
+const PART = 10;
 
 /** Shows what each node sees of an upstream. */
 export function UpstreamHealth({ id }: { id: number }) {
@@ -25,17 +29,21 @@ export function UpstreamHealth({ id }: { id: number }) {
           online.length === 0 ? (
             <p className="text-text-2">{upstreams.noNodes}</p>
           ) : (
-            <ul className="flex flex-col gap-2">
-              {online.map((node) => (
-                <NodeView
-                  key={node.id}
-                  of={node}
-                  failing={failing.filter(
-                    (one) => one.upstream_id === id && one.node === node.name,
-                  )}
-                />
-              ))}
-            </ul>
+            <Parts of={online} size={PART}>
+              {(part) => (
+                <ul className="flex flex-col gap-2">
+                  {part.map((node) => (
+                    <NodeView
+                      key={node.id}
+                      of={node}
+                      failing={failing.filter(
+                        (one) => one.upstream_id === id && one.node === node.name,
+                      )}
+                    />
+                  ))}
+                </ul>
+              )}
+            </Parts>
           )
         }
       </Loaded>

@@ -18,6 +18,7 @@ import { EmptyState, Loaded, Skeleton } from '../../ui/states.tsx';
 import { TimeRangePicker, useRangeChange, useTimeRange } from '../../ui/time/time-range.tsx';
 import { useWords } from '../../words/words.ts';
 import { RoutesTable } from '../admin-routing/routes-table.tsx';
+import { useShownRoutes } from '../admin-routing/use-shown-routes.ts';
 import { RequestsTable } from '../usage/requests-table.tsx';
 import { isLatency, UsageChart } from '../usage/usage-chart.tsx';
 import { UpstreamHealth } from './upstream-health.tsx';
@@ -49,8 +50,7 @@ const UpstreamDialogs = lazy(async () => ({
 }));
 
 function UpstreamPage({ of: upstream }: { of: Upstream }) {
-  const { admin } = useWords();
-  const { upstreams } = admin;
+  const { upstreams } = useWords().admin;
   const [open, setOpen] = useState<OpenDialog>();
   return (
     <Frame
@@ -71,7 +71,7 @@ function UpstreamPage({ of: upstream }: { of: Upstream }) {
       <UpstreamUsage id={upstream.id} />
       <LastFailures id={upstream.id} />
       <Panel title={upstreams.routes} isFlush>
-        <RoutesTable upstreamId={upstream.id} empty={admin.routing.empty} />
+        <UpstreamRoutes id={upstream.id} />
       </Panel>
       <OnceOpened isOpen={open !== undefined}>
         <UpstreamDialogs of={upstream} open={open} onClose={() => setOpen(undefined)} />
@@ -131,6 +131,12 @@ function UpstreamFacts({ of: upstream }: { of: Upstream }) {
       />
     </Panel>
   );
+}
+
+function UpstreamRoutes({ id }: { id: number }) {
+  const { routing } = useWords().admin;
+  const routes = useShownRoutes({ upstreamId: id });
+  return <RoutesTable of={routes} shared="upstream" empty={routing.empty} />;
 }
 
 /** Requests of the range by model. */

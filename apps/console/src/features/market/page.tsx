@@ -12,9 +12,11 @@ import { useMe } from '../../api/session.ts';
 import { useLive } from '../../api/events/stream.ts';
 import { SelectFilter } from '../../ui/tables/select-filter.tsx';
 import { Page as Frame } from '../../ui/page.tsx';
+import { Pager } from '../../ui/tables/pager.tsx';
 import { SearchBox } from '../../ui/tables/search-box.tsx';
 import {
   optional,
+  pageNumber,
   useSearchState,
   withDefault,
   z,
@@ -33,9 +35,12 @@ import type { Prefetch } from '../../page-module.ts';
 const search = z.object({
   q: withDefault(z.string(), ''),
   kind: optional(z.enum(['chat', 'embedding'])),
+  page: pageNumber,
 });
+/** Cards of one page. */
+const PART = 24;
 
-const questionOf = ({ q, kind }: SearchOf<typeof search>) => ({
+const questionOf = ({ q, kind }: Pick<SearchOf<typeof search>, 'q' | 'kind'>) => ({
   ...(q !== '' && { q }),
   ...(kind !== undefined && { kind }),
 });
@@ -50,7 +55,7 @@ export const prefetch: Prefetch = (ask, { me, search: raw }) => {
 export function Page() {
   const { market } = useWords();
   const me = useMe();
-  const [{ q, kind }, change] = useSearchState(search);
+  const [{ q, kind, page }, change] = useSearchState(search);
   const list = useQuery(marketQuery(questionOf({ q, kind })));
   const { data: mine } = useQuery({ ...subscriptionsQuery(me.id), ...useLive() });
   const [target, setTarget] = useState<BuyTarget>();
@@ -71,7 +76,13 @@ export function Page() {
           data.length === 0 ? (
             <NoModels isFiltered={q !== '' || kind !== undefined} />
           ) : (
-            <ModelGrid models={data} subscriptions={subscriptions} onBuy={buy} />
+            <ModelGrid
+              models={data}
+              page={page}
+              onPage={(to) => change({ page: to })}
+              subscriptions={subscriptions}
+              onBuy={buy}
+            />
           )
         }
       </Loaded>
@@ -82,23 +93,30 @@ export function Page() {
 
 interface ModelGridProps {
   models: readonly MarketModel[];
+  page: number;
+  onPage: (page: number) => void;
   subscriptions: ReadonlyMap<number, MyModel>;
   onBuy: (model: MarketModel) => void;
 }
 
-function ModelGrid({ models, subscriptions, onBuy }: ModelGridProps) {
+function ModelGrid({ models, page, onPage, subscriptions, onBuy }: ModelGridProps) {
   return (
-    <ul className="grid grid-cols-[repeat(auto-fill,minmax(min(340px,100%),1fr))] gap-3">
-      {models.map((model) => (
-        <li key={model.id}>
-          <ModelCard
-            model={model}
-            subscription={subscriptions.get(model.id)}
-            onBuy={() => onBuy(model)}
-          />
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul className="grid grid-cols-[repeat(auto-fill,minmax(min(340px,100%),1fr))] gap-3">
+        {models.slice((page - 1) * PART, page * PART).map((model) => (
+          <li key={model.id}>
+            <ModelCard
+              model={model}
+              subscription={subscriptions.get(model.id)}
+              onBuy={() => onBuy(model)}
+            />
+          </li>
+        ))}
+      </ul>
+      {models.length > PART && (
+        <Pager page={page} pageSize={PART} total={models.length} onPage={onPage} />
+      )}
+    </>
   );
 }
 
@@ -114,19 +132,20 @@ function NoModels({ isFiltered }: { isFiltered: boolean }) {
   );
 }
 
-interface MarketBarProps extends SearchOf<typeof search> {
+interface MarketBarProps extends Pick<SearchOf<typeof search>, 'q' | 'kind'> {
   onChange: (patch: Search) => void;
 }
 
 function MarketBar({ q, kind, onChange }: MarketBarProps) {
   const { market } = useWords();
+  const narrow = (patch: Search): void => onChange({ ...patch, page: undefined });
   return (
     <>
-      <SearchBox label={market.search} value={q} onSearch={(text) => onChange({ q: text })} />
+      <SearchBox label={market.search} value={q} onSearch={(text) => narrow({ q: text })} />
       <SelectFilter
         label={market.allKinds}
         value={kind ?? ''}
-        onChange={(value) => onChange({ kind: value })}
+        onChange={(value) => narrow({ kind: value })}
         options={[
           { value: '', label: market.allKinds },
           { value: 'chat', label: market.kinds.chat },

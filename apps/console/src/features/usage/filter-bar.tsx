@@ -153,7 +153,7 @@ function GroupFilter({ value: group, ownerId, onChange }: GroupFilterProps) {
 /** Returns the models of an account's subscriptions, or the catalogue when there is no account. */
 function useModels(ownerId: number | undefined): Option[] {
   const mine = useQuery({ ...subscriptionsQuery(ownerId ?? 0), enabled: ownerId !== undefined });
-  const all = useQuery({ ...catalogueQuery({}), enabled: ownerId === undefined });
+  const all = useQuery({ ...catalogueQuery, enabled: ownerId === undefined });
   return ownerId === undefined
     ? (all.data?.data ?? []).map(({ id, name }) => ({ value: String(id), label: name }))
     : (mine.data ?? []).map(({ model_id: id, model }) => ({ value: String(id), label: model }));

@@ -27,7 +27,7 @@ export function prefetchUsage(
     ask(requestsQuery({ ...filter, outcome: search.outcome, cursor: search.cursor }, range));
   if (ownerId === undefined) {
     ask(statisticsQuery({ user_id: accountId, group_by: 'upstream' }, range));
-    ask(catalogueQuery({}));
+    ask(catalogueQuery);
   } else ask(subscriptionsQuery(ownerId));
   if (accountId !== undefined) ask(keysQuery({ user_id: accountId }));
 }

@@ -8,11 +8,14 @@ export function Pager({
   page,
   pageSize,
   total,
+  text,
   onPage,
 }: {
   page: number;
   pageSize: number;
   total: number;
+  /** In place of the rows that the page shows. */
+  text?: string;
   onPage: (page: number) => void;
 }) {
   const { words, locale } = useSpeech();
@@ -23,7 +26,8 @@ export function Pager({
   return (
     <footer className="flex items-center justify-end gap-3 border-t border-line px-4 py-2 text-table text-text-2">
       <span className="tabular">
-        {words.general.rows(count(from), count(Math.min(total, page * pageSize)), count(total))}
+        {text ??
+          words.general.rows(count(from), count(Math.min(total, page * pageSize)), count(total))}
       </span>
       {pages > 1 && <Turns page={page} pages={pages} onPage={onPage} />}
     </footer>

@@ -48,7 +48,8 @@ export function useSearchState<Schema extends ZodMiniType>(
     (patch: Search): void =>
       void navigate({
         to: '.',
-        search: (old: object) => clean({ ...old, ...patch }),
+        // A changed question begins with the first part of its answer.
+        search: (old: object) => clean({ ...old, part: undefined, ...patch }),
         replace: true,
         resetScroll: false,
       }),

@@ -30,6 +30,8 @@ export interface TableProps<Row> {
   onSort?: (sort: string) => void;
   /** In place of rows where there are none. */
   empty?: ReactNode;
+  /** Returns the one cell of a row that spans all columns; undefined for the others. */
+  spanOf?: (row: Row) => ReactNode;
 }
 
 /** A longer table draws only the rows near the window. */
@@ -41,22 +43,14 @@ const WindowedRows = lazy(async () => ({
 const FROM = { sm: 'max-sm:hidden', md: 'max-md:hidden', lg: 'max-lg:hidden' } as const;
 
 /** The one table. Sorting and paging are the server's, so that lists of any length stay quick. */
-export function Table<Row>({
-  label,
-  columns,
-  rows,
-  rowId,
-  rowTo,
-  sort,
-  onSort,
-  empty,
-}: TableProps<Row>) {
+export function Table<Row>(props: TableProps<Row>) {
+  const { label, columns, rows, rowId, rowTo, sort, onSort, empty, spanOf } = props;
   const navigate = useNavigate();
   if (rows.length === 0 && empty !== undefined) return empty;
   const height = recall('rows') === 'compact' ? 'h-8' : 'h-10';
   const onOpen = rowTo && ((row: Row): void => void navigate({ to: rowTo(row) }));
   const rowOf = (row: Row, place?: RowPlace) => (
-    <BodyRow key={rowId(row)} {...{ row, columns, height, onOpen, place }} />
+    <BodyRow key={rowId(row)} {...{ row, columns, height, onOpen, place, spanOf }} />
   );
   return (
     <ScrollBox label={label}>
@@ -88,9 +82,19 @@ interface BodyRowProps<Row> {
   height: string;
   onOpen: ((row: Row) => void) | undefined;
   place: RowPlace | undefined;
+  spanOf: ((row: Row) => ReactNode) | undefined;
 }
 
-function BodyRow<Row>({ row, columns, height, onOpen, place }: BodyRowProps<Row>) {
+function BodyRow<Row>({ row, columns, height, onOpen, place, spanOf }: BodyRowProps<Row>) {
+  const span = spanOf?.(row);
+  if (span !== undefined)
+    return (
+      <tr className={`${height} border-b border-line bg-bg last:border-b-0`}>
+        <td colSpan={columns.length} className="px-4 py-1">
+          {span}
+        </td>
+      </tr>
+    );
   return (
     <tr
       onClick={(event) => isPlainClick(event) && onOpen?.(row)}

@@ -6,6 +6,8 @@ export const adminFleet = {
     empty: 'No node yet',
     emptyText:
       'A node registers itself with the fleet credential, or is added here and gets its own.',
+    search: 'Search by name',
+    noMatch: 'No node matches',
     add: 'Add node',
     name: 'Name',
     nameHelp: 'NODE_NAME of the process.',

@@ -22,6 +22,7 @@ export const general = {
   previous: 'Previous',
   next: 'Next',
   rows: (from: string, to: string, total: string) => `${from}–${to} of ${total}`,
+  inGroups: (rows: string, groups: string) => `${rows} in ${groups} groups`,
   exportCsv: 'Export CSV',
   sortBy: (column: string) => `Sort by ${column}`,
   actions: 'Actions',

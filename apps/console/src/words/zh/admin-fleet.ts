@@ -10,6 +10,8 @@ export const adminFleet: Pick<
     purpose: '提供 /v1 的代理节点及其运行的配置。',
     empty: '还没有节点',
     emptyText: '节点用集群凭证自行注册，或在此添加并获得自己的凭证。',
+    search: '按名称搜索',
+    noMatch: '没有匹配的节点',
     add: '添加节点',
     name: '名称',
     nameHelp: '进程的 NODE_NAME。',

@@ -24,6 +24,7 @@ export const general: typeof en.general = {
   previous: '上一页',
   next: '下一页',
   rows: (from, to, total) => `第 ${from}–${to} 条，共 ${total} 条`,
+  inGroups: (rows, groups) => `${rows} 条，共 ${groups} 组`,
   exportCsv: '导出 CSV',
   sortBy: (column) => `按${column}排序`,
   actions: '操作',
