@@ -17,9 +17,15 @@ const SEQUENCES = Number(process.env.MODEL_SEQUENCES ?? 100);
 const SEED = Number(process.env.MODEL_SEED ?? 20_261_122);
 /** On a machine with other work. */
 const SEQUENCE_MS_MAX = 10_000;
+const TIME_MS_MAX = Math.max(600_000, SEQUENCES * SEQUENCE_MS_MAX);
+/** A sequence that fails is shrunk for no longer than this. */
+const SHRUNK_BY_MS = TIME_MS_MAX - 60_000;
 /** Names of rows that PostgreSQL numbers with gaps, locks that answer nothing, and names of snapshots. */
 const UNCOMPARED =
   /ledger_accounts|ledger_transactions|live_state_outbox|usage_dead_letters|advisory|pg_current_snapshot/;
+
+/** Read only where a request counts against budgets, which none of a simulation does. */
+const UNCOMPARED_COLUMN = 'reported';
 
 let server: Server;
 const asked = new Set<string>();
@@ -59,7 +65,9 @@ function compareAnswers(model: readonly Answer[], real: readonly Answer[]): void
     const modelled = model[index];
     asked.add(answer.sql.slice(0, 60));
     if (!modelled || UNCOMPARED.test(answer.sql) || !/SELECT|RETURNING/.test(answer.sql)) continue;
-    const columns = Object.keys(answer.rows?.[0] ?? {});
+    const columns = Object.keys(answer.rows?.[0] ?? {}).filter(
+      (name) => name !== UNCOMPARED_COLUMN,
+    );
     const text = (one: Answer): string => `${answer.sql}\n${answerText(one, columns)}`;
     expect(text(modelled)).toBe(text(answer));
   }
@@ -107,9 +115,12 @@ test(
   async () => {
     await fc.assert(
       fc.asyncProperty(sequences, fc.nat(), (acts, seed) => runSequence(acts, seed)),
-      { numRuns: SEQUENCES, seed: SEED },
+      {
+        ...{ numRuns: SEQUENCES, seed: SEED },
+        ...{ interruptAfterTimeLimit: SHRUNK_BY_MS, markInterruptAsFailure: true },
+      },
     );
     if (process.env.MODEL_SHOW) console.log([...asked].toSorted().join('\n'));
   },
-  Math.max(600_000, SEQUENCES * SEQUENCE_MS_MAX),
+  TIME_MS_MAX,
 );

@@ -12,8 +12,11 @@ const CLOCK = `
   INSERT INTO clock.time VALUES (0);
   CREATE FUNCTION clock.now() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT to_timestamp(ms / 1000.0) FROM clock.time';
   CREATE FUNCTION clock.clock_timestamp() RETURNS timestamptz LANGUAGE sql STABLE AS 'SELECT to_timestamp(ms / 1000.0) FROM clock.time';
-  ALTER TABLE live_state_outbox ALTER COLUMN created_at SET DEFAULT clock.now();
-  ALTER TABLE subscriptions ALTER COLUMN revised_at SET DEFAULT clock.now();`;
+  DO $$ DECLARE one record; BEGIN
+    FOR one IN SELECT d.adrelid::regclass AS owner, a.attname AS name FROM pg_attrdef d JOIN pg_attribute a ON a.attrelid = d.adrelid AND a.attnum = d.adnum
+      WHERE pg_get_expr(d.adbin, d.adrelid) = 'now()'
+    LOOP EXECUTE format('ALTER TABLE %s ALTER COLUMN %I SET DEFAULT clock.now()', one.owner, one.name); END LOOP;
+  END $$;`;
 const CHANGED_AT = `
   WITH given AS (SELECT to_timestamp($1::bigint / 1000.0) AS first, to_timestamp(0) AS others),
     ceilings AS (UPDATE ceilings SET updated_at = others FROM given),

@@ -68,18 +68,19 @@ function promise(db: ModelPostgres, tx: ModelTransaction, kind: string, targetId
 const recent: Statement = (db, tx, [seconds, from]) => {
   const fromMs = from instanceof Date ? Math.min(tx.nowMs, from.getTime()) : tx.nowMs;
   const since = fromMs - number(seconds) * 1_000;
-  const late = db.rows.credits.all(tx).filter(({ created_at: at }) => at > since);
+  const credited = db.rows.credits.all(tx).filter(({ created_at: at }) => at > since);
   const rows = db.rows.subscriptions.all(tx).toSorted((a, b) => a.id - b.id);
   const ids = (isChosen: (row: SubscriptionRow) => boolean): number[] =>
     rows.filter(isChosen).map(({ id }) => id);
+  const changed = new Set([
+    ...credited.map((credit) => credit.subscription_id),
+    ...ids((row) => row.revised_at > since),
+  ]);
   return [
     ...ids((row) => row.withdrawal_id !== null && row.revised_at > since - 86_400_000).map((id) =>
       promise(db, tx, 'withdrawal', id),
     ),
-    ...[...new Set(late.map((credit) => credit.subscription_id))]
-      .toSorted((a, b) => a - b)
-      .map((id) => promise(db, tx, 'subscription', id)),
-    ...ids((row) => row.revised_at > since).map((id) => promise(db, tx, 'subscription', id)),
+    ...[...changed].toSorted((a, b) => a - b).map((id) => promise(db, tx, 'subscription', id)),
     ...idsOf(db.rows.users.all(tx), since).map((id) => promise(db, tx, 'account', id)),
     ...idsOf(db.rows.keys.all(tx), since).map((id) => promise(db, tx, 'key', id)),
   ];
