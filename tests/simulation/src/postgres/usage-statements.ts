@@ -46,7 +46,8 @@ const adoptLocked: Statement = (db, tx, parameters) => {
     const row = db.rows.usage.get(tx, key);
     const filled = db.rows.epochs.all(tx).find(({ epoch }) => epoch === ofEpochs[index]);
     const isOpened = corrected[index] != null && row && row.created_at < (filled?.updated_at ?? 0);
-    if (!row || row.kind === 'withdraw' || (row.shard !== null && !isOpened)) continue;
+    if (!row || (row.kind === 'withdraw' && row.seq !== 2) || (row.shard !== null && !isOpened))
+      continue;
     const [ms, n] = (places[index] ?? '').split('-').map(Number);
     db.rows.usage.put(tx, key, {
       ...row,

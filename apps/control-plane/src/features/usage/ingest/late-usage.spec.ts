@@ -23,20 +23,23 @@ shareLateUsage();
 
 const current = (epoch = 'now', of = one) => new Map([[epochs.shardOf(of.userId), epoch]]);
 describe('what Redis does not know', () => {
-  test('is usage of an epoch that is gone, and all usage out of a journal, but no withdrawal', () => {
+  test('is usage of an epoch that is gone, what it released there, and all usage out of a journal, but no withdrawal', () => {
     const events = [
       read({ charge: 5 }),
       read({ charge: 6, epoch: 'before' }),
       read({ charge: 7, epoch: '' }),
       read({ kind: 'reap', delta: 8, epoch: 'before' }),
       read({ kind: 'withdraw', delta: 9, epoch: 'before' }),
+      read({ kind: 'withdraw', seq: 2, delta: 10, epoch: 'before' }),
+      read({ kind: 'withdraw', seq: 2, delta: 11 }),
     ];
     const of = (isLate: boolean) => late.missedOf(events, current(), { isLate }).map(correctionOf);
     expect(of(false)).toEqual([
       { subscriptionId: one.id, delta: -6 },
       { subscriptionId: one.id, delta: -8 },
+      { subscriptionId: one.id, delta: -10 },
     ]);
-    expect(of(true).map(({ delta }) => delta)).toEqual([-5, -6, -7, -8]);
+    expect(of(true).map(({ delta }) => delta)).toEqual([-5, -6, -7, -8, -10, -11]);
   });
 
   test('loses its place in the outbox, and nothing else does', async () => {
@@ -50,7 +53,7 @@ describe('what Redis does not know', () => {
     expect(placed.map(({ relayed }) => [relayed.shard, relayed.outboxId])).toEqual([
       ['s09', '5-7'],
       ['', ''],
-      ['s09', '5-7'],
+      ['', ''],
       ['s09', '5-7'],
     ]);
     expect(placed.map(({ event }) => event)).toEqual(events.map(({ event }) => event));
@@ -176,7 +179,10 @@ describe('an event of an outbox whose usage a journal brought before', () => {
     await book(withoutPlace(event), withoutPlace(reap), withoutPlace(other));
     expect(await adopt([event, reap])).toEqual(
       expect.arrayContaining([
-        expect.objectContaining({ subscriptionId: one.id, delta: 70 }),
+        expect.objectContaining({
+          ...{ subscriptionId: one.id, delta: 70 },
+          use: expect.objectContaining({ charge: 70, reported: 70 }),
+        }),
         expect.objectContaining({ subscriptionId: one.id, delta: 12 }),
       ]),
     );
@@ -184,6 +190,24 @@ describe('an event of an outbox whose usage a journal brought before', () => {
     expect(await placeOf(other)).toEqual([[null, null, null]]);
     expect(await adopt([event, reap])).toEqual([]);
     expect(await adopt([other])).toMatchObject([{ subscriptionId: one.id, delta: 30 }]);
+  });
+
+  test('gives back what it released into a withdrawal, once', async () => {
+    const release = read({ kind: 'withdraw', seq: 2, delta: 40 });
+    await book(withoutPlace(release));
+    const [adopted, ...others] = await adopt([release]);
+    expect(others).toEqual([]);
+    expect(adopted).toEqual({
+      subscriptionId: one.id,
+      delta: 40,
+      use: {
+        accountId: one.userId,
+        claims: '',
+        ...{ seq: 2, delta: 40, charge: null, reported: null },
+      },
+    });
+    expect(await placeOf(release)).toEqual([['s09', 5, 7]]);
+    expect(await adopt([release])).toEqual([]);
   });
 
   test('gives back no more than Redis has debited, nor than the journal had brought', async () => {

@@ -107,6 +107,11 @@ function faultOf({ rid, seq, delta, payload }: UsageEvent): string | null {
   }
 }
 
+/** Redis learns of a withdrawal when it is repeated there. Nothing repeats what a request released into it in an epoch that is gone. */
+export function isWithdrawal({ event }: ReadEvent): boolean {
+  return event.payload.kind === 'withdraw' && event.seq === 0;
+}
+
 /** The reap that a final corrects, where no other trace of it is left. */
 export function reapOf({
   account_id,

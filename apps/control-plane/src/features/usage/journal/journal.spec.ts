@@ -91,6 +91,23 @@ describe('a final out of a journal', () => {
     }
   });
 
+  test('and what a request released into a withdrawal in a Redis that is gone leave the Redis of today', async () => {
+    const parts = await subscribed(1_000);
+    const { account, model, subscriptionId } = parts;
+    const payload = {
+      ...{ kind: 'withdraw', account_id: account.id, subscription_id: subscriptionId },
+      ...{ model_id: model.id, withdrawal_id: await ledger.beginWithdrawal(subscriptionId) },
+    };
+    const released = { ...usageEvent(40, parts), seq: '2', payload: JSON.stringify(payload) };
+    const event = await relayed(released, parts, 'gone');
+    await worker.process([event]);
+    await worker.process([event]);
+    await closeAt(parts, 960);
+    const place = 'SELECT shard, outbox_ms FROM usage_events WHERE rid = $1';
+    // Compared with today's outbox, it would look as if it came after the balance was read.
+    expect(await ledger.query(place, [released.rid])).toEqual([{ shard: null, outbox_ms: null }]);
+  });
+
   test('that Redis has settled after all is debited there once: its event takes the credit back', async () => {
     const parts = await subscribed(1_000);
     const final = usageEvent(40, parts);
