@@ -63,7 +63,7 @@ const CANDIDATES = `
   WHERE s.status = 'active' AND s.auto_recharge_amount > 0
     AND (s.auto_recharge_retry_at IS NULL OR s.auto_recharge_retry_at <= now()
       OR s.auto_recharge_refusal = 'insufficient_funds' AND coalesce(w.balance, 0) >= ceil(s.auto_recharge_amount::numeric * p.price_per_million / 1000000))`;
-const CANDIDATES_BY_ID = prepared(`${CANDIDATES} AND s.id = ANY($1::int[])`);
+const CANDIDATES_BY_ID = prepared(`${CANDIDATES} AND s.id = ANY($1::int[]) ORDER BY s.id`);
 
 /**
  * Buys while a subscription's live `balance - held` is at or below its threshold and every sold credit has reached Redis. A purchase raises the
