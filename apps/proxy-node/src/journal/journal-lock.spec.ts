@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, linkSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { JournalLocked, lockJournal, tryLock, type JournalLock } from './journal-lock.ts';
@@ -105,5 +105,19 @@ describe('the lock of a journal', () => {
     expect(existsSync(join(folder, 'lock.db'))).toBe(true);
     expect((await startOwner()).said).toBe('busy');
     lock.release();
+  });
+
+  test('of a folder that was retired is given to no process that waited for its file', () => {
+    const lock = tryLock(folder);
+    const kept = mkdtempSync(join(tmpdir(), 'tollgate-kept-'));
+    try {
+      // The waiting process has opened the file before it was removed.
+      linkSync(join(folder, 'lock.db'), join(kept, 'lock.db'));
+      lock?.retire();
+      expect(existsSync(folder)).toBe(false);
+      expect(tryLock(kept)).toBeUndefined();
+    } finally {
+      rmSync(kept, { recursive: true, force: true });
+    }
   });
 });
