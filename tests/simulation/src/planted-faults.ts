@@ -8,6 +8,7 @@ import { WithdrawalsService } from '../../../apps/control-plane/src/features/sub
 import { UsageWorker } from '../../../apps/control-plane/src/features/usage/ingest/usage-worker.ts';
 import { FIRST_SUBSCRIPTIONS } from './postgres/first-rows.ts';
 import {
+  firstOfLane,
   ForgetfulDays,
   ForgetfulWithdrawals,
   HastyWaits,
@@ -212,6 +213,11 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: 'usage is acknowledged before it is booked',
     parts: withControlPlane({ worker: (...parts) => new UsageWorker(...politeFirst(parts)) }),
+  },
+  // A job that ends before its lane has booked it breaks no promise: nodes emit again what was not acknowledged.
+  {
+    name: 'a lane acknowledges all jobs of a group and books the first',
+    parts: withControlPlane({ worker: (...parts) => firstOfLane(parts) }),
   },
   {
     name: 'the id of a withdrawal is that of the one before',

@@ -2,7 +2,8 @@ import { FinalProofs } from '../../../apps/control-plane/src/features/proxy-node
 import { BookedWithdrawals } from '../../../apps/control-plane/src/features/live-state/booked-withdrawals.sql.ts';
 import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.sql.ts';
 import { acknowledgementsOf } from '../../../apps/control-plane/src/features/usage/ingest/acknowledgements-of.ts';
-import type { UsageWorker } from '../../../apps/control-plane/src/features/usage/ingest/usage-worker.ts';
+import type { BookingLanes } from '../../../apps/control-plane/src/features/usage/ingest/booking-lanes.ts';
+import { UsageWorker } from '../../../apps/control-plane/src/features/usage/ingest/usage-worker.ts';
 import type { WithdrawalsService } from '../../../apps/control-plane/src/features/subscriptions/withdrawals.service.ts';
 import { LostReaps } from '../../../apps/control-plane/src/features/reconciliation/lost-reaps.ts';
 import {
@@ -60,6 +61,7 @@ export class TrustingProofs extends FinalProofs {
 }
 
 type WorkerParts = ConstructorParameters<typeof UsageWorker>;
+type LaneOptions = ConstructorParameters<typeof BookingLanes>[0];
 
 /** The nodes get word of what is not yet booked. */
 export function politeFirst([
@@ -77,6 +79,20 @@ export function politeFirst([
     },
   };
   return [queues, proofs, guard, after as WorkerParts[3], word, ...others];
+}
+
+/** A lane books the first job of its group, and acknowledges all of them. */
+export function firstOfLane(parts: WorkerParts): UsageWorker {
+  const worker = new UsageWorker(...parts);
+  const lanes = Reflect.get(worker, 'lanes') as BookingLanes;
+  const { book, ...others } = Reflect.get(lanes, 'options') as LaneOptions;
+  const first: LaneOptions['book'] = async (deliveries) => {
+    await book(deliveries.slice(0, 1));
+    const events = deliveries.flatMap((delivery) => delivery.events);
+    for (const [node, list] of acknowledgementsOf(events)) await parts[4].push(node, list);
+  };
+  Object.assign(lanes, { options: { ...others, book: first } });
+  return worker;
 }
 
 type WithdrawalParts = ConstructorParameters<typeof WithdrawalsService>;
