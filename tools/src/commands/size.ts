@@ -1,11 +1,13 @@
 import { parseArgs } from 'node:util';
 import { describePlan } from '../size/describe-plan.ts';
 import { readMeasured } from '../size/measured.ts';
-import { planFor, type Load } from '../size/plan.ts';
+import type { Load } from '../size/load.ts';
+import { planFor } from '../size/plan.ts';
 
 /** Lists for each option its meaning, default, minimum and maximum. */
 const OPTIONS = {
   rps: ['requests a second at the peak', 100, 0.001, 10_000_000],
+  keys: ['keys in use; by default as --profile says', 1_000, 1, 1_000_000_000],
   'stream-share': ['share of requests that are streams, 0 to 1', 0.7, 0, 1],
   events: ['events of a stream', 200, 1, 100_000],
   'stream-seconds': ['mean duration of a stream', 20, 0.01, 86_400],
@@ -16,17 +18,28 @@ const OPTIONS = {
   utilisation: ['share of a core to plan for', 0.5, 0.05, 1],
   'workers-per-node': ['WORKERS of a node', 4, 1, 512],
   shards: ['SHARDS of the installation', 64, 1, 1024],
+  pool: ['DATABASE_POOL_MAX of a control plane', 20, 5, 1000],
   'postgres-cores': ['cores of the largest PostgreSQL server to be had', 64, 1, 1024],
+  'disk-gb': ['its disk', 64_000, 1, 1_000_000],
+  'wal-mb': ['megabytes of log that its disk takes a second', 200, 1, 100_000],
+  'postgres-connections': ['its max_connections', 100, 1, 100_000],
+  'redis-gb': ['memory of the largest Redis server to be had', 64, 0.1, 10_000],
+  'redis-connections': ['its maxclients', 10_000, 1, 1_000_000],
+  'refill-seconds': ['seconds that a Redis may take to be filled again', 120, 1, 86_400],
 } as const satisfies Record<string, readonly [string, number, number, number]>;
 type Option = keyof typeof OPTIONS;
 
-/** Runs `npm run size -- --rps 5000 --stream-share 0.7`: it computes the resources that a load needs, from figures of the bench. */
+/** Maps a profile to the keys in use: few with many requests each, or many with few. */
+const PROFILES: Readonly<Record<string, number>> = { dense: 1_000, sparse: 1_000_000 };
+
+/** Runs `npm run size -- --rps 5000 --stream-share 0.7`: it computes the resources that a load needs, from figures of the bench. Ends with 1 where one installation cannot carry it. */
 export async function size(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
     options: {
       json: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
+      profile: { type: 'string', default: 'dense' },
       ...Object.fromEntries(
         Object.keys(OPTIONS).map((name) => [name, { type: 'string' as const }]),
       ),
@@ -39,13 +52,16 @@ export async function size(args: readonly string[]): Promise<number> {
   const load = loadOf(new Map(Object.entries(values)));
   const plan = planFor(load, readMeasured());
   console.log(values.json ? JSON.stringify(plan, null, 2) : describePlan(load, plan));
-  return 0;
+  return plan.refusals.length > 0 ? 1 : 0;
 }
 
 function loadOf(given: ReadonlyMap<string, unknown>): Load {
+  const profile = String(given.get('profile'));
+  if (!(profile in PROFILES))
+    throw new Error(`--profile must be ${Object.keys(PROFILES).join(' or ')}.`);
   const of = (option: Option): number => {
     const [, fallback, least, most] = OPTIONS[option];
-    const text = given.get(option);
+    const text = given.get(option) ?? (option === 'keys' ? PROFILES[profile] : undefined);
     const value = text === undefined ? fallback : Number(text);
     if (!(value >= least && value <= most))
       throw new Error(`--${option} must be a number from ${least} to ${most}.`);
@@ -53,6 +69,7 @@ function loadOf(given: ReadonlyMap<string, unknown>): Load {
   };
   return {
     rps: of('rps'),
+    keys: of('keys'),
     streamShare: of('stream-share'),
     events: of('events'),
     streamSeconds: of('stream-seconds'),
@@ -63,15 +80,25 @@ function loadOf(given: ReadonlyMap<string, unknown>): Load {
     utilisation: of('utilisation'),
     workersPerNode: of('workers-per-node'),
     shards: of('shards'),
+    pool: of('pool'),
     postgresCoresMax: of('postgres-cores'),
+    diskBytesMax: of('disk-gb') * 1e9,
+    walBytesMax: of('wal-mb') * 1e6,
+    redisBytesMax: of('redis-gb') * 1e9,
+    refillSecondsMax: of('refill-seconds'),
+    redisConnectionsMax: of('redis-connections'),
+    postgresConnectionsMax: of('postgres-connections'),
   };
 }
 
 function usage(): string {
   const lines = Object.entries(OPTIONS).map(
-    ([name, [meaning, fallback]]) => `  --${name} N`.padEnd(24) + `${meaning}; ${fallback}`,
+    ([name, [meaning, fallback]]) => `  --${name} N`.padEnd(28) + `${meaning}; ${fallback}`,
   );
-  return ['npm run size -- [options]', ...lines, '  --json                the plan as JSON'].join(
-    '\n',
-  );
+  return [
+    'npm run size -- [options]',
+    '  --profile dense|sparse    1,000 or 1,000,000 keys in use',
+    ...lines,
+    '  --json                    the plan as JSON',
+  ].join('\n');
 }

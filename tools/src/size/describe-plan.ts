@@ -1,6 +1,5 @@
-import type { Load, Plan } from './plan.ts';
-
-const UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
+import { bytes, round } from './limits.ts';
+import type { Load, Plan } from './load.ts';
 
 /** The plan for people: what to run, then what it must carry. */
 export function describePlan(load: Load, plan: Plan): string {
@@ -11,14 +10,20 @@ export function describePlan(load: Load, plan: Plan): string {
     ['  open requests', round(plan.openRequests)],
     ['Redis primaries', `${plan.redisPrimaries}, each with a replica`],
     ['  CPU they use', `${round(plan.redisCores)} cores`],
+    ['  memory of each', `${bytes(plan.redisBytesPerPrimary)} for ${round(load.keys)} keys`],
+    ['  filled again after', `${round(plan.refillSeconds)} s`],
+    ['  connections', round(plan.redisConnections)],
+    ['  queue, fleet', `${round(plan.queueCores)}, ${round(plan.fleetCores)} cores`],
     ['control planes', String(plan.controlPlanes)],
     ['  CPU they use', `${round(plan.controlPlaneCores)} cores`],
     ['PostgreSQL', `${round(plan.postgresCores / load.utilisation)} cores`],
+    ['  connections', round(plan.postgresConnections)],
     ...storageRows(load, plan),
     ['network of all nodes', `${bytes(plan.networkBytesPerSecond)}/s`],
   ];
   const lines = rows.map(([what, figure]) => `${what.padEnd(22)}${figure}`);
-  return [...lines, ...plan.notes.map((note) => `\n${note}`)].join('\n');
+  const refusals = plan.refusals.map((refusal) => `Refused: ${refusal}`);
+  return [...lines, ...[...plan.notes, ...refusals].map((note) => `\n${note}`)].join('\n');
 }
 
 function storageRows({ retentionDays }: Load, { storage }: Plan): [what: string, figure: string][] {
@@ -28,19 +33,7 @@ function storageRows({ retentionDays }: Load, { storage }: Plan): [what: string,
     ['  commits', `${round(storage.commitsPerSecond)}/s`],
     ['  write-ahead log', `${bytes(storage.walBytesPerSecond)}/s`],
     ['  growth', `${bytes(storage.tableBytesPerDay)} a day`],
+    ['  rows of sums a day', round(storage.sumsPerDay)],
     [`  after ${retentionDays} days`, bytes(storage.tableBytesKept)],
   ];
-}
-
-function round(value: number): string {
-  const digits = value >= 10 ? 0 : 2;
-  return value.toLocaleString('en-US', { maximumFractionDigits: digits });
-}
-
-function bytes(value: number): string {
-  const power = Math.min(
-    UNITS.length - 1,
-    Math.max(0, Math.floor(Math.log10(Math.max(value, 1)) / 3)),
-  );
-  return `${round(value / 1000 ** power)} ${UNITS[power]}`;
 }

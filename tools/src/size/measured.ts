@@ -5,6 +5,7 @@ import { ROOT } from '../checkout.ts';
 
 /** Events of the bench's streams (bench/src/hotpath/quick-upstream.ts). */
 const BENCH_EVENTS = 64;
+const BENCH_KEYS = 1_000_000;
 
 const results = z.object({
   at: z.string(),
@@ -23,6 +24,9 @@ export interface Measured {
   /** Holds what a request leaves in PostgreSQL; null until `npm run bench -- hot-path storage --write storage` has measured it. */
   storage: Storage | null;
   nodeBytes: number;
+  /** What a key takes of Redis' memory, and of the time in which an empty Redis is filled. */
+  keyBytes: number;
+  refillSecondsPerKey: number;
 }
 export interface Storage {
   tableBytes: number;
@@ -46,6 +50,7 @@ export function readMeasured(folder = path.join(ROOT, 'bench/results')): Measure
     ...bookingUs(samples),
     storage: existsSync(storageFile) ? storageOf(mediansOf(samplesOf(storageFile))) : null,
     nodeBytes: of('memory of node-1') * 1e6,
+    ...ofKeys(mediansOf(samplesOf(path.join(folder, 'keys.json')))),
   };
 }
 
@@ -71,6 +76,15 @@ const mediansOf =
   (samples: Samples): Figures =>
   (name) =>
     median(samples(name));
+
+/** Of an installation with a million keys. */
+function ofKeys(of: Figures): Pick<Measured, 'keyBytes' | 'refillSecondsPerKey'> {
+  return {
+    keyBytes: (of('1,000,000 keys: memory of redis') * 1e6) / BENCH_KEYS,
+    refillSecondsPerKey:
+      of('1,000,000 keys: all shards open again after Redis lost its data') / BENCH_KEYS,
+  };
+}
 
 function storageOf(of: Figures): Storage {
   return {

@@ -6,7 +6,8 @@ import fc from 'fast-check';
 import { ROOT } from '../checkout.ts';
 import { describePlan } from './describe-plan.ts';
 import { readMeasured } from './measured.ts';
-import { planFor, type Load } from './plan.ts';
+import type { Load } from './load.ts';
+import { planFor } from './plan.ts';
 
 const MEASURED = {
   nodeJsonUs: 500,
@@ -18,9 +19,12 @@ const MEASURED = {
   postgresUs: 150,
   storage: { tableBytes: 1_000, walBytes: 2_000, commits: 0.1 },
   nodeBytes: 150_000_000,
+  keyBytes: 250,
+  refillSecondsPerKey: 80 / 1e6,
 };
 const LOAD: Load = {
   rps: 1_000,
+  keys: 1_000,
   streamShare: 0.5,
   events: 100,
   streamSeconds: 20,
@@ -31,7 +35,14 @@ const LOAD: Load = {
   utilisation: 0.5,
   workersPerNode: 4,
   shards: 64,
+  pool: 20,
   postgresCoresMax: 64,
+  diskBytesMax: 64e12,
+  walBytesMax: 200e6,
+  redisBytesMax: 64e9,
+  refillSecondsMax: 120,
+  redisConnectionsMax: 10_000,
+  postgresConnectionsMax: 100,
 };
 
 describe('the plan', () => {
@@ -50,13 +61,24 @@ describe('the plan', () => {
       postgresCores: expect.closeTo(0.15),
       storage: {
         commitsPerSecond: 100,
-        walBytesPerSecond: 2_000_000,
+        // 2,000 bytes a request, and two times 262 bytes for 1 + 24 + 1,440 sums of each key a day
+        walBytesPerSecond: expect.closeTo(2_000_000 + (1_465_000 * 524) / 86_400),
         tableBytesPerDay: 86_400_000_000,
-        tableBytesKept: 8_640_000_000_000,
+        // and 5 years of days, 90 days of hours, 2 days of minutes
+        tableBytesKept: 8_640_000_000_000 + (1_825 + 24 * 90 + 1_440 * 2) * 1_000 * 262,
+        sumsPerDay: 1_000,
       },
       networkBytesPerSecond: 60_000_000,
+      redisBytesPerPrimary: 250_000,
+      refillSeconds: expect.closeTo(0.08),
+      // 7 workers x 4 jobs x 36 commands x 8 us; 7 x 0.5 reports x 10 commands x 8 us
+      queueCores: expect.closeTo(0.008_064),
+      fleetCores: expect.closeTo(0.000_28),
+      redisConnections: 7 * 5 + 2 * 8,
+      postgresConnections: 40,
       cells: 1,
       notes: [],
+      refusals: [],
     });
   });
 
@@ -80,6 +102,31 @@ describe('the plan', () => {
     );
   });
 
+  test('has a row of sums for each request where keys are used seldom, and one for each key where they are used often', () => {
+    const sumsOf = (keys: number): number | undefined =>
+      planFor({ ...LOAD, rps: 1, keys }, MEASURED).storage?.sumsPerDay;
+    expect([sumsOf(1_000_000), sumsOf(100)]).toEqual([86_400, 100]);
+  });
+
+  test.each([
+    ['disk of PostgreSQL', { diskBytesMax: 8e12 }],
+    ['write-ahead log', { walBytesMax: 2e6 }],
+    ['memory of a Redis primary', { keys: 1e6, redisBytesMax: 400e6 }],
+    ['filled again', { keys: 1e6, refillSecondsMax: 79 }],
+    ['primary that has the queue', { rps: 100_000 }],
+    ['primary that has the fleet', { rps: 5_000, events: 100_000 }],
+    ['connections to a Redis primary', { redisConnectionsMax: 50 }],
+    ['connections to PostgreSQL', { postgresConnectionsMax: 39 }],
+  ] as const)(
+    'refuses a load by the %s, and nothing of it while there is enough',
+    (what, limit) => {
+      const named = (load: Load): string[] =>
+        planFor(load, MEASURED).refusals.filter((refusal) => refusal.includes(what));
+      expect(named(LOAD)).toEqual([]);
+      expect(named({ ...LOAD, ...limit })).toHaveLength(1);
+    },
+  );
+
   test('says what is divided when one server is not enough', () => {
     const notes = planFor({ ...LOAD, rps: 1_000_000 }, MEASURED).notes.join(' ');
     expect(notes).toContain('Redis Cluster');
@@ -89,7 +136,7 @@ describe('the plan', () => {
 });
 
 test('the example in docs/sizing.md is what the command prints with the figures that are kept', () => {
-  const load = { ...LOAD, ...DEFAULTS, rps: 5_000, streamShare: 0.7 };
+  const load = { ...LOAD, ...DEFAULTS, keys: 1_000_000, rps: 5_000, streamShare: 0.7 };
   const example = /```text\n([^`]*)\n```/.exec(
     readFileSync(path.join(ROOT, 'docs/sizing.md'), 'utf8'),
   )?.[1];
@@ -118,5 +165,6 @@ test('the command refuses a share above 1 and a text, and names the option', () 
   };
   expect(size('--stream-share', '1.5')).toContain('--stream-share must be a number from 0 to 1');
   expect(size('--rps', 'many')).toContain('--rps must be');
+  expect(size('--profile', 'thin')).toContain('--profile must be dense or sparse');
   expect(JSON.parse(size('--json', '--rps', '10'))).toMatchObject({ controlPlanes: 2, cells: 1 });
 });

@@ -1,3 +1,5 @@
+import { refusalsOf } from './limits.ts';
+import type { Load, Plan, StoragePlan } from './load.ts';
 import type { Measured, Storage } from './measured.ts';
 
 /** Memory of an open stream (bench/results.md, scenario `streams`). */
@@ -6,52 +8,24 @@ const STREAM_BYTES = 130_000;
 const SHARDS_PER_PRIMARY = 4;
 const PRIMARIES_MAX = 1_024 / SHARDS_PER_PRIMARY;
 const DAY_SECONDS = 86_400;
-
-/** Holds what an installation must carry. Rates a second, sizes in bytes, times in seconds. */
-export interface Load {
-  rps: number;
-  streamShare: number;
-  /** Events of a stream. */
-  events: number;
-  streamSeconds: number;
-  jsonSeconds: number;
-  requestBytes: number;
-  eventBytes: number;
-  retentionDays: number;
-  /** Share of a core that is planned for; the rest is for peaks. */
-  utilisation: number;
-  workersPerNode: number;
-  shards: number;
-  /** Counts the cores of the largest PostgreSQL server to be had. */
-  postgresCoresMax: number;
-}
-
-export interface Plan {
-  nodeCores: number;
-  workers: number;
-  /** One more than the load needs, so that one may be lost or replaced. */
-  nodes: number;
-  openRequests: number;
-  memoryBytesPerNode: number;
-  redisCores: number;
-  redisPrimaries: number;
-  controlPlaneCores: number;
-  controlPlanes: number;
-  postgresCores: number;
-  /** Null while it was not measured. */
-  storage: StoragePlan | null;
-  networkBytesPerSecond: number;
-  /** Installations, with accounts divided between them, when one PostgreSQL server or one Redis Cluster is not enough. */
-  cells: number;
-  notes: string[];
-}
-
-export interface StoragePlan {
-  commitsPerSecond: number;
-  walBytesPerSecond: number;
-  tableBytesPerDay: number;
-  tableBytesKept: number;
-}
+/** A row of sums with its two indexes (bench/results.md, `top`). */
+const SUM_BYTES = 262;
+/** Row, index entries and, after a checkpoint, whole pages. An estimate. */
+const WAL_OF_A_ROW = 2;
+/** Sums by day are kept for ever, which is planned as five years; by hour and minute as `USAGE_PERIODS` says. */
+const SUMS_KEPT_DAYS = 5 * 365;
+const HOURS_KEPT_DAYS = 90;
+const MINUTES_KEPT_DAYS = 2;
+/** Each worker relays on this beat, one job each time, and reports on its own. */
+const BEATS_A_SECOND = 4;
+const COMMANDS_A_JOB = 36;
+const REPORTS_A_SECOND = 0.5;
+const COMMANDS_A_REPORT = 10;
+/** CPU of Redis for one command inside a function. */
+const COMMAND_US = 8;
+/** `Connections` of the node; of a control plane its own and two of each of two queues. */
+const CONNECTIONS_A_WORKER = 5;
+const CONNECTIONS_A_CONTROL_PLANE = 8;
 
 /** The arithmetic of docs/sizing.md. */
 export function planFor(load: Load, measured: Measured): Plan {
@@ -73,7 +47,7 @@ export function planFor(load: Load, measured: Measured): Plan {
   const redisPrimaries = processes(redisCores, 1);
   const controlPlaneCores = cores(measured.controlPlaneUs);
   const postgresCores = cores(measured.postgresUs);
-  const answerBytes = load.events * load.eventBytes;
+  const controlPlanes = processes(controlPlaneCores, 2);
   const plan = {
     nodeCores,
     workers,
@@ -84,30 +58,59 @@ export function planFor(load: Load, measured: Measured): Plan {
     redisCores,
     redisPrimaries,
     controlPlaneCores,
-    controlPlanes: processes(controlPlaneCores, 2),
+    controlPlanes,
     postgresCores,
-    storage: measured.storage && storagePlan(load, measured.storage),
     // Each byte passes a node twice: from one side, to the other.
-    networkBytesPerSecond: 2 * rps * (load.requestBytes + answerBytes),
+    networkBytesPerSecond: 2 * rps * (load.requestBytes + load.events * load.eventBytes),
+    ...sharedPlan(load, measured, { workers, controlPlanes, redisPrimaries }),
     cells: Math.max(
       processes(postgresCores / load.postgresCoresMax, 1),
       Math.ceil(redisPrimaries / PRIMARIES_MAX),
     ),
   };
-  return { ...plan, notes: notesOn(plan, load) };
+  return { ...plan, notes: notesOn(plan, load), refusals: refusalsOf(plan, load) };
 }
 
-function storagePlan({ rps, retentionDays }: Load, each: Storage): StoragePlan {
-  const tableBytesPerDay = rps * DAY_SECONDS * each.tableBytes;
+/** What all processes ask of the stores together, beside the requests. */
+function sharedPlan(
+  load: Load,
+  { keyBytes, refillSecondsPerKey, storage }: Measured,
+  {
+    workers,
+    controlPlanes,
+    redisPrimaries,
+  }: Pick<Plan, 'workers' | 'controlPlanes' | 'redisPrimaries'>,
+) {
   return {
-    commitsPerSecond: rps * each.commits,
-    walBytesPerSecond: rps * each.walBytes,
-    tableBytesPerDay,
-    tableBytesKept: tableBytesPerDay * retentionDays,
+    storage: storage && storagePlan(load, storage),
+    redisBytesPerPrimary: (load.keys * keyBytes) / redisPrimaries,
+    refillSeconds: load.keys * refillSecondsPerKey,
+    queueCores: (workers * BEATS_A_SECOND * COMMANDS_A_JOB * COMMAND_US) / 1e6,
+    fleetCores: (workers * REPORTS_A_SECOND * COMMANDS_A_REPORT * COMMAND_US) / 1e6,
+    redisConnections: workers * CONNECTIONS_A_WORKER + controlPlanes * CONNECTIONS_A_CONTROL_PLANE,
+    postgresConnections: controlPlanes * load.pool,
   };
 }
 
-function notesOn(plan: Omit<Plan, 'notes'>, { shards }: Load): string[] {
+function storagePlan({ rps, keys, retentionDays }: Load, each: Storage): StoragePlan {
+  const requests = rps * DAY_SECONDS;
+  const tableBytesPerDay = requests * each.tableBytes;
+  // A key has a row for each period in which it was used, with one model at one upstream.
+  const rows = (periodsADay: number): number => keys * Math.min(periodsADay, requests / keys);
+  const kept =
+    rows(1) * SUMS_KEPT_DAYS + rows(24) * HOURS_KEPT_DAYS + rows(1_440) * MINUTES_KEPT_DAYS;
+  return {
+    commitsPerSecond: rps * each.commits,
+    walBytesPerSecond:
+      rps * each.walBytes +
+      ((rows(1) + rows(24) + rows(1_440)) * SUM_BYTES * WAL_OF_A_ROW) / DAY_SECONDS,
+    tableBytesPerDay,
+    tableBytesKept: tableBytesPerDay * retentionDays + kept * SUM_BYTES,
+    sumsPerDay: rows(1),
+  };
+}
+
+function notesOn(plan: Omit<Plan, 'notes' | 'refusals'>, { shards }: Load): string[] {
   const notes: string[] = [];
   const primaries = Math.ceil(plan.redisPrimaries / plan.cells);
   if (plan.cells > 1)

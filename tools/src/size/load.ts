@@ -1,0 +1,72 @@
+/** What there is to be had for one installation. */
+export interface Limits {
+  /** Cores of the largest PostgreSQL server. */
+  postgresCoresMax: number;
+  diskBytesMax: number;
+  walBytesMax: number;
+  redisBytesMax: number;
+  refillSecondsMax: number;
+  redisConnectionsMax: number;
+  postgresConnectionsMax: number;
+}
+
+/** Holds what an installation must carry. Rates a second, sizes in bytes, times in seconds. */
+export interface Load extends Limits {
+  rps: number;
+  /** Keys in use. Many keys with few requests each (sparse) cost more rows of sums than few with many (dense). */
+  keys: number;
+  streamShare: number;
+  /** Events of a stream. */
+  events: number;
+  streamSeconds: number;
+  jsonSeconds: number;
+  requestBytes: number;
+  eventBytes: number;
+  retentionDays: number;
+  /** Share of a core that is planned for; the rest is for peaks. */
+  utilisation: number;
+  workersPerNode: number;
+  shards: number;
+  /** DATABASE_POOL_MAX of a control plane. */
+  pool: number;
+}
+
+export interface Plan {
+  nodeCores: number;
+  workers: number;
+  /** One more than the load needs, so that one may be lost or replaced. */
+  nodes: number;
+  openRequests: number;
+  memoryBytesPerNode: number;
+  redisCores: number;
+  redisPrimaries: number;
+  controlPlaneCores: number;
+  controlPlanes: number;
+  postgresCores: number;
+  /** Null while it was not measured. */
+  storage: StoragePlan | null;
+  networkBytesPerSecond: number;
+  redisBytesPerPrimary: number;
+  /** How long a Redis that lost its data is filled again. */
+  refillSeconds: number;
+  /** Of the one primary that has the queue, and of the one that has the configuration and the fleet. */
+  queueCores: number;
+  fleetCores: number;
+  redisConnections: number;
+  postgresConnections: number;
+  /** Installations, with accounts divided between them, when one PostgreSQL server or one Redis Cluster is not enough. */
+  cells: number;
+  notes: string[];
+  /** What one installation cannot carry, each with its remedy. */
+  refusals: string[];
+}
+
+export interface StoragePlan {
+  commitsPerSecond: number;
+  walBytesPerSecond: number;
+  tableBytesPerDay: number;
+  /** Single requests of all days that are kept, and the sums of usage. */
+  tableBytesKept: number;
+  /** Rows of sums by day that a day adds; by hour and minute there are up to 24 and 1,440 times as many, for a while. */
+  sumsPerDay: number;
+}
