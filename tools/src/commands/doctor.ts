@@ -10,7 +10,7 @@ import { readLivePid } from '../process/pid-file.ts';
 import { postgresFolder } from '../stack/services.ts';
 import { runFolder } from '../stack/stack.ts';
 import { readStartFile } from '../stack/start-file.ts';
-import { SUPERVISOR } from '../stack/supervisor.ts';
+import { SUPERVISOR } from '../process/supervisor.ts';
 
 const FREE_BYTES_MIN = 1024 ** 3;
 const CONNECT_TIMEOUT_MS = 3_000;

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { STATE_FOLDER } from '../checkout.ts';
 import { AdminClient } from '../admin-client.ts';
 import { withLock } from '../process/checkout-lock.mjs';
+import { restoreRecords } from '../process/lost-records.ts';
 import { readLivePid, removePidFile, writePidFile } from '../process/pid-file.ts';
 import { CHAT_MODEL, EMBEDDING_MODEL, seedDemo } from '../seed/demo.ts';
 import { playFirstMinute, prepareFirstMinute } from '../seed/first-minute.ts';
@@ -16,7 +17,8 @@ import { readChangedLogins } from '../stack/stored-passwords.ts';
 import { describeStandings, readStandings, type Standing } from '../stack/node-standing.ts';
 import { Progress } from '../stack/progress.ts';
 import { readStartFile, writeStartFile, type StartFile } from '../stack/start-file.ts';
-import { SUPERVISOR, SUPERVISOR_STOP } from '../stack/supervisor.ts';
+import { postgresFolder } from '../stack/services.ts';
+import { SUPERVISOR, SUPERVISOR_STOP } from '../process/supervisor.ts';
 
 const DEMO_USERNAME = 'demo';
 /** Is set in the background process of `--detach`, which reports over its IPC channel, to the file that its command writes. */
@@ -85,6 +87,7 @@ export async function superviseUntilSignal(
 export function becomeSupervisor(): Promise<boolean> {
   const folder = runFolder(STATE_FOLDER);
   return withLock(path.join(STATE_FOLDER, 'start.lock'), async () => {
+    restoreRecords(folder, [STATE_FOLDER, postgresFolder(STATE_FOLDER)]);
     if (readLivePid(folder, SUPERVISOR)) return false;
     writePidFile(folder, SUPERVISOR, process.pid, SUPERVISOR_STOP);
     return true;

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { RUN_MARK } from './lost-records.ts';
 import { ProgressWatch } from './progress-watch.ts';
 import { removePidFile, writePidFile } from './pid-file.ts';
 import { identityOf } from './process-identity.mjs';
@@ -107,7 +108,7 @@ export class ManagedProcess {
     mkdirSync(this.folders.logs, { recursive: true });
     const log = openSync(this.logFile, 'a', 0o600);
     const child = spawn(command, args, {
-      env: { ...env },
+      env: { ...env, [RUN_MARK]: this.folders.run },
       // A group of its own: Ctrl-C in the terminal reaches only us, and we stop the others in order.
       detached: true,
       stdio: ['ignore', log, log],

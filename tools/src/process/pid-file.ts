@@ -62,6 +62,11 @@ export async function reclaim(
   return [...first, ...last].flat();
 }
 
+/** Pids of all records, of living processes or not. */
+export function recordedPids(folder: string): ReadonlySet<number> {
+  return new Set(listPidFiles(folder).flatMap((name) => readRecord(folder, name)?.pid ?? []));
+}
+
 function listPidFiles(folder: string): string[] {
   try {
     return readdirSync(folder)

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { withLock } from './checkout-lock.mjs';
 import { findFreePort } from './free-port.ts';
+import { restoreRecords } from './lost-records.ts';
 import { ManagedProcess, type ProcessSpec } from './managed-process.ts';
 import { readLivePid, reclaim, writePidFile } from './pid-file.ts';
 import { identityOf } from './process-identity.mjs';
@@ -38,8 +39,12 @@ function spawnNode(program: string): ChildProcess & { pid: number } {
 const SLEEP = 'setInterval(() => {}, 1000); console.log("up")';
 const STUBBORN = `process.on("SIGTERM", () => {}); ${SLEEP}`;
 
-function managed(program: string, overrides: Partial<ProcessSpec> = {}): ManagedProcess {
-  const folders = { run: path.join(folder, 'run'), logs: path.join(folder, 'logs') };
+function managed(
+  program: string,
+  overrides: Partial<ProcessSpec> = {},
+  run = 'run',
+): ManagedProcess {
+  const folders = { run: path.join(folder, run), logs: path.join(folder, 'logs') };
   const log = path.join(folders.logs, 'child.log');
   return new ManagedProcess(
     {
@@ -102,6 +107,20 @@ test('waits for a process that makes progress beyond the time that one without i
     isReady: () => Promise.resolve(false),
   });
   await expect(endless.start()).rejects.toThrow('1 s in all');
+});
+
+test('ends its processes although their records were deleted, and no process of another run', async () => {
+  const mine = managed(SLEEP);
+  const other = managed(SLEEP, {}, 'other');
+  await Promise.all([mine.start(), other.start()]);
+  const run = path.join(folder, 'run');
+  rmSync(run, { recursive: true });
+  const { pid } = mine;
+  restoreRecords(run, []);
+  expect(await reclaim(run)).toEqual([`found-${pid}`]);
+  await until('it is gone', () => !mine.isRunning);
+  expect(other.isRunning).toBe(true);
+  await other.stop();
 });
 
 test('starts a crashed process again, and no more once stopped', async () => {

@@ -1,4 +1,4 @@
-import type { Termination } from '../process/terminate.ts';
+import type { Termination } from './terminate.ts';
 
 /** Name under which the process that runs a checkout's stack is on record. */
 export const SUPERVISOR = 'supervisor';
