@@ -234,6 +234,8 @@ describe('lists and small answers', () => {
       'the node is not ready',
       async () => (await fetch(`${node.url}/readyz`)).status === 503,
     );
+    const { headers } = await fetch(`${node.url}/readyz`);
+    expect(headers.get('x-envoy-immediate-health-check-fail')).toBe('true');
     const response = await node.post('/v1/chat/completions', chat());
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
     await until(

@@ -189,19 +189,25 @@ async function stream(response: ServerResponse): Promise<void> {
 
 function configured({ file }: Proxy, port: number): string {
   const at = (server: Server): string => `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return readFileSync(path.join(ROOT, file), 'utf8')
-    .replaceAll(/(?<=[\s{])(?:node-1|node-2):8080/g, at(node))
-    .replaceAll(/(?<=\s)control-plane(?:-1)?:8080/g, at(controlPlane))
-    .replace('{$TOLLGATE_ADDRESS::8080}', `:${port}`)
-    .replace('{$PROXY_ADDRESSES}', at(node))
-    .replace(/^http \{/m, `http {\n${NGINX_FOLDERS}`)
-    .replaceAll(/address: (?:node-\d|control-plane-1), port_value: 8080/g, (found) => {
-      const { port: to } = (found.includes('node') ? node : controlPlane).address() as AddressInfo;
-      return `address: 127.0.0.1, port_value: ${to}`;
-    })
-    .replace('0.0.0.0, port_value: 8080', `127.0.0.1, port_value: ${port}`)
-    .replace(/listen 8080/, `listen 127.0.0.1:${port}`)
-    .replace(/bind :8080/, `bind 127.0.0.1:${port}`);
+  return (
+    readFileSync(path.join(ROOT, file), 'utf8')
+      .replaceAll(/(?<=[\s{])(?:node-1|node-2):8080/g, at(node))
+      .replaceAll(/(?<=\s)control-plane(?:-1)?:8080/g, at(controlPlane))
+      .replace('{$TOLLGATE_ADDRESS::8080}', `:${port}`)
+      .replace('{$PROXY_ADDRESSES}', at(node))
+      // Caddy has it since 2.8, Debian's is older.
+      .replace(/^\s*health_fails.*\n/m, '')
+      .replace(/^http \{/m, `http {\n${NGINX_FOLDERS}`)
+      .replaceAll(/address: (?:node-\d|control-plane-1), port_value: 8080/g, (found) => {
+        const { port: to } = (
+          found.includes('node') ? node : controlPlane
+        ).address() as AddressInfo;
+        return `address: 127.0.0.1, port_value: ${to}`;
+      })
+      .replace('0.0.0.0, port_value: 8080', `127.0.0.1, port_value: ${port}`)
+      .replace(/listen 8080/, `listen 127.0.0.1:${port}`)
+      .replace(/bind :8080/, `bind 127.0.0.1:${port}`)
+  );
 }
 
 async function started(

@@ -2,12 +2,15 @@ import type { ServerResponse } from 'node:http';
 import type { Router } from '../http/router.ts';
 import type { Operations } from './operations.ts';
 
+/** Envoy leaves out a host that answers so, also where it uses all because most seem away. */
+const AWAY = { 'x-envoy-immediate-health-check-fail': 'true' };
+
 /** The paths of probes and of the scraper. */
 export function serveOperations(router: Router, operations: Operations): void {
   router.on(['GET'], '/healthz', ({ outgoing }) => sendPlain(outgoing, 200, { status: 'ok' }));
   router.on(['GET'], '/readyz', ({ outgoing }) => {
     const readiness = operations.readiness();
-    sendPlain(outgoing, readiness.ready ? 200 : 503, readiness);
+    sendPlain(outgoing, readiness.ready ? 200 : 503, readiness, readiness.ready ? {} : AWAY);
   });
   router.on(['GET'], '/metrics', async ({ incoming: { headers }, outgoing }) => {
     const { status, headers: own, text } = await operations.metrics(headers);
@@ -15,6 +18,13 @@ export function serveOperations(router: Router, operations: Operations): void {
   });
 }
 
-function sendPlain(outgoing: ServerResponse, status: number, body: object): void {
-  outgoing.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+function sendPlain(
+  outgoing: ServerResponse,
+  status: number,
+  body: object,
+  headers: Readonly<Record<string, string>> = {},
+): void {
+  outgoing
+    .writeHead(status, { 'content-type': 'application/json', ...headers })
+    .end(JSON.stringify(body));
 }
