@@ -32,6 +32,8 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'usage_dropped_days',
     'usage_events',
     'usage_events_default',
+    'usage_recent',
+    'usage_recent_span',
     'usage_rollups',
     'usage_rollups_daily',
     'usage_rollups_kept',

@@ -24,9 +24,11 @@ export const joinPrices = (
 ): string =>
   `JOIN unnest(${at}::${type}[], ${models}::int[], ${prices}::float8[]) AS prices(${column}, model_id, price) USING (${column}, model_id)`;
 
-/** SQL: in micro-units, of rows `u` with their `price`. */
-export const spendOf = (price: string): string =>
-  `round(coalesce(sum(u.charge::float8 * ${price} / 1000000), 0))`;
+/** SQL: in micro-units, of a row `u` with its `price`. */
+export const valueOf = (price: string): string => `u.charge::float8 * ${price} / 1000000`;
+
+/** SQL: the same of all rows. */
+export const spendOf = (price: string): string => `round(coalesce(sum(${valueOf(price)}), 0))`;
 
 const IN_MONTH = `u.day > (now() AT TIME ZONE 'UTC')::date - ${MONTH_DAYS}`;
 export const PRICES_OF_MONTH = pricesOf(day, IN_MONTH);

@@ -32,6 +32,7 @@ import { LateUsage } from './ingest/late-usage.sql.ts';
 import { UsageIngest } from './ingest/usage-ingest.service.ts';
 import { UsagePartitions } from './ingest/usage-partitions.sql.ts';
 import { PartitionKeeper } from './ingest/partition-keeper.ts';
+import { RecentSumsKeeper } from './recent-sums-keeper.ts';
 import { RollupKeeper } from './rollup-keeper.ts';
 import { UsageRows } from './ingest/usage-rows.sql.ts';
 import { UsageWorker } from './ingest/usage-worker.ts';
@@ -68,6 +69,7 @@ import { JournalService } from './journal/journal.service.ts';
     UsageIngest,
     UsageWorker,
     PartitionKeeper,
+    RecentSumsKeeper,
     RollupKeeper,
     UsagePartitions,
     UsageRows,

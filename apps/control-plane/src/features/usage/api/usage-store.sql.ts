@@ -6,13 +6,14 @@ import { Transactions } from '../../../platform/database/transactions.ts';
 import { Refusal } from '../../../platform/http/refusal.ts';
 import type { QuerySource } from '../query-source.ts';
 import { lastUsesOf, type UsedKeys } from '../last-uses.sql.ts';
+import { RECENT_SPAN } from '../recent-sums.sql.ts';
 import { lastDayOfRoutes, type RouteHour } from '../route-hours.sql.ts';
 import { readTraffic } from '../traffic.sql.ts';
 import { usedOf, type Used } from '../used.sql.ts';
 import { selectBudgeted, type BudgetedQuestion } from './select-budgeted.ts';
 import { selectDays, selectRequests, type RequestSelection } from './select-requests.ts';
 import { selectStatistics, type StatisticsQuestion } from './select-statistics.ts';
-import { selectPrices, selectTop, type TopQuestion } from './select-top.ts';
+import { selectPrices, selectTop, type RecentSpan, type TopQuestion } from './select-top.ts';
 
 /** A longer question is of no use to a page or chart, and it slows down everyone else. */
 const QUESTION_MS = 10_000;
@@ -64,7 +65,8 @@ export class UsageStore {
   /** Returns the groups with the largest use, then the sums of all. */
   async top(question: TopQuestion): Promise<unknown[]> {
     const [prices] = await this.ask(selectPrices(question));
-    return this.ask(selectTop(question, pricesRow.parse(prices)));
+    const [span] = await this.ask<RecentSpan>({ sql: RECENT_SPAN, parameters: [] });
+    return this.ask(selectTop(question, pricesRow.parse(prices), span));
   }
 
   /** Returns the traffic of today and of the last 24 hours, of all accounts. */

@@ -1,5 +1,7 @@
 import { expect, test } from '@jest/globals';
+import { uuidv7 } from '../../../platform/http/visitor.ts';
 import { usageEvent, type EventParts } from '../../../testing/ledger-under-test.ts';
+import { RecentSumsKeeper } from '../recent-sums-keeper.ts';
 import { get, plane, subscribed, worker } from './usage-api-under-test.ts';
 
 const failed = { outcome: 'upstream_failed', status: 502, upstream_id: null } as const;
@@ -39,6 +41,53 @@ test('usage/top orders users, keys and models by each measure, with the rest as 
     other: { groups: 1, requests: 1, charge: 0, errors: 1 },
     total: { groups: 2, requests: 4, charge: 6, errors: 1 },
   });
+});
+
+test('the greatest of a month are found by the sums of its weeks and shown as all its days say', async () => {
+  const [early, late, both] = [await subscribed(), await subscribed(), await subscribed()];
+  const keyId = await keyOf(both, 'both');
+  const daysAgo = (days: number): { rid: string } => ({
+    rid: uuidv7(Date.now() - days * 86_400_000),
+  });
+  await worker.process([
+    ...[28, 10, 2].map((days) => usageEvent(1, { ...early, ...daysAgo(days) })),
+    ...[0, 1, 0].map((days) => usageEvent(1, { ...late, ...daysAgo(days) })),
+    ...[28, 20, 1, 0].map((days) => usageEvent(1, { ...both, ...daysAgo(days), keyId })),
+  ]);
+  const { administrator } = plane;
+  await administrator.query("UPDATE usage_recent_span SET until = '-infinity'");
+  const named = new Map([
+    [early.account.id, 'early'],
+    [late.account.id, 'late'],
+    [both.account.id, 'both'],
+  ]);
+  const top = async (query: string): Promise<[string | undefined, number][]> => {
+    const { body } = await get(`/usage/top?by=requests&limit=100&${query}`, plane.adminToken);
+    return body.data.flatMap(({ id, requests }: { id: number; requests: number }) =>
+      named.has(id) ? [[named.get(id), requests]] : [],
+    );
+  };
+  const byDays = await top('group_by=user');
+  await plane.app.get(RecentSumsKeeper).look();
+  expect(await top('group_by=user')).toEqual(byDays);
+  expect(byDays).toEqual([
+    ['both', 4],
+    ['early', 3],
+    ['late', 3],
+  ]);
+  const keys = await get('/usage/top?by=requests&limit=100&group_by=key', plane.adminToken);
+  expect(keys.body.data).toContainEqual(expect.objectContaining({ id: keyId, requests: 4 }));
+  const more = 'UPDATE usage_recent SET requests = 1000 WHERE id = $1';
+  await administrator.query(more, [early.account.id]);
+  await administrator.query('DELETE FROM usage_recent WHERE id = $1', [both.account.id]);
+  const asked = await get('/usage/top?by=requests&limit=1&group_by=user', plane.adminToken);
+  expect(asked.body.data).toMatchObject([{ id: early.account.id, requests: 3 }]);
+  const week = new Date(Date.now() - 7 * 86_400_000).toISOString();
+  expect(await top(`group_by=user&from=${week}`)).toEqual([
+    ['late', 3],
+    ['both', 2],
+    ['early', 1],
+  ]);
 });
 
 test('spend values charged tokens at the price of their time, exact to a millionth', async () => {

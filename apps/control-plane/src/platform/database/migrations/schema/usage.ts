@@ -108,6 +108,25 @@ CREATE TABLE usage_rollups_kept (
 );
 INSERT INTO usage_rollups_kept VALUES ('minute', '-infinity'), ('hour', '-infinity');
 
+-- Sums of some weeks of whole days by user and by key, made anew every few hours: they say who used the most of a month without a row for each user and day.
+CREATE TABLE usage_recent (
+  kind text NOT NULL CHECK (kind IN ('user', 'key')),
+  id integer NOT NULL,
+  tokens double precision NOT NULL,
+  requests double precision NOT NULL,
+  errors double precision NOT NULL,
+  charge double precision NOT NULL,
+  spend double precision NOT NULL
+);
+-- The days that they sum, the last one not included.
+CREATE TABLE usage_recent_span (
+  id boolean PRIMARY KEY DEFAULT true CHECK (id),
+  since date NOT NULL,
+  until date NOT NULL,
+  made_at timestamptz NOT NULL
+);
+INSERT INTO usage_recent_span (since, until, made_at) VALUES ('-infinity', '-infinity', '-infinity');
+
 -- Up to which day single requests were dropped: of an earlier one the books can no longer tell whether a final was charged.
 CREATE TABLE usage_dropped_days (
   id boolean PRIMARY KEY DEFAULT true CHECK (id),
