@@ -1,4 +1,4 @@
-/** What there is to be had for one installation. */
+/** Holds the largest servers to be had for one installation. */
 export interface Limits {
   /** Cores of the largest PostgreSQL server. */
   postgresCoresMax: number;
@@ -47,9 +47,9 @@ export interface Plan {
   storage: StoragePlan | null;
   networkBytesPerSecond: number;
   redisBytesPerPrimary: number;
-  /** How long a Redis that lost its data is filled again. */
+  /** The time in which a Redis that lost its data is filled again. */
   refillSeconds: number;
-  /** Of the one primary that has the queue, and of the one that has the configuration and the fleet. */
+  /** One primary has the queue, and one the configuration and the fleet. */
   queueCores: number;
   fleetCores: number;
   redisConnections: number;
@@ -57,7 +57,7 @@ export interface Plan {
   /** Installations, with accounts divided between them, when one PostgreSQL server or one Redis Cluster is not enough. */
   cells: number;
   notes: string[];
-  /** What one installation cannot carry, each with its remedy. */
+  /** Names each limit that one installation exceeds, with its remedy. */
   refusals: string[];
 }
 

@@ -24,7 +24,7 @@ export interface Measured {
   /** Holds what a request leaves in PostgreSQL; null until `npm run bench -- hot-path storage --write storage` has measured it. */
   storage: Storage | null;
   nodeBytes: number;
-  /** What a key takes of Redis' memory, and of the time in which an empty Redis is filled. */
+  /** The part of a key in Redis' memory, and in the time in which an empty Redis is filled. */
   keyBytes: number;
   refillSecondsPerKey: number;
 }
@@ -77,7 +77,7 @@ const mediansOf =
   (name) =>
     median(samples(name));
 
-/** Of an installation with a million keys. */
+/** Reads the figures of an installation with a million keys. */
 function ofKeys(of: Figures): Pick<Measured, 'keyBytes' | 'refillSecondsPerKey'> {
   return {
     keyBytes: (of('1,000,000 keys: memory of redis') * 1e6) / BENCH_KEYS,

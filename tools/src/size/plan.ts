@@ -71,7 +71,7 @@ export function planFor(load: Load, measured: Measured): Plan {
   return { ...plan, notes: notesOn(plan, load), refusals: refusalsOf(plan, load) };
 }
 
-/** What all processes ask of the stores together, beside the requests. */
+/** Computes the load of all processes together on the stores, beside the requests. */
 function sharedPlan(
   load: Load,
   { keyBytes, refillSecondsPerKey, storage }: Measured,

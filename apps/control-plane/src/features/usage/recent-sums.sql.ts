@@ -5,10 +5,10 @@ import { USAGE_PERIODS } from '../../platform/database/usage-periods.ts';
 import { joinPrices, pricesOf, valueOf } from './spend.sql.ts';
 
 const { day } = USAGE_PERIODS;
-/** With the days around it that makes the thirty days of a question, today and before midnight. Usage that is booked late is nearly all of yesterday. */
+/** Sums so many days: with the days around them they make the thirty of a question, before and after midnight. Usage that is booked late is nearly all of yesterday. */
 const DAYS = 27;
 const YOUNGEST_DAYS = 1;
-/** What was booked late for an older day counts after this time. */
+/** Usage that was booked late for an older day counts after this time. */
 const MADE_EVERY = '6 hours';
 
 /** The measures of a row `u` of the roll-ups, joined with its price. Sums of them are exact up to 2^53. */
