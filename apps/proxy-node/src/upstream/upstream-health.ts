@@ -1,7 +1,8 @@
-import type { ClientProtocol } from '@tollgate/protocols';
+import type { ClientProtocol, StatedLimits } from '@tollgate/protocols';
 import type { SnapshotRoute, SnapshotUpstream } from '@tollgate/snapshot';
 import type { ProviderTokens } from './identity/provider-tokens.ts';
 import type { Rest } from './route-rest.ts';
+import { StatedRooms } from './pace/stated-rooms.ts';
 import { RouteState, type FailureSeen, type RestOf, type RouteEvents } from './route-state.ts';
 
 const LATENCY_SHARE_OF_NEWEST = 0.2;
@@ -58,6 +59,7 @@ type Listeners = {
 export class UpstreamHealth {
   readonly #loads = new Map<number, Load>();
   readonly #routes = new Map<number, RouteRecord>();
+  readonly #rooms = new StatedRooms();
   /** Routes with their upstreams, as the snapshot in use has them. */
   #configured: ReadonlyMap<number, string> = new Map();
   readonly #listeners: Listeners;
@@ -88,6 +90,15 @@ export class UpstreamHealth {
     return this.#routes.get(routeId)?.state.isRateLimited(accountId, now) ?? false;
   }
 
+  /** Requests that the provider would still take, as it states; null where it states nothing. */
+  room(routeId: number, now: number): number | null {
+    return this.#rooms.of(routeId, now);
+  }
+
+  stated({ routeId }: RouteRef, limits: StatedLimits, now: number): void {
+    this.#rooms.stated(routeId, limits, now);
+  }
+
   inFlight(upstreamId: number): number {
     return this.#loads.get(upstreamId)?.inFlight ?? 0;
   }
@@ -100,6 +111,7 @@ export class UpstreamHealth {
 
   started(use: RouteUse, now: number): void {
     this.#load(use.upstreamId).inFlight += 1;
+    this.#rooms.started(use.routeId);
     this.#route(use).started(use.accountId, now);
   }
 
@@ -196,6 +208,7 @@ export class UpstreamHealth {
       if (configured.get(id) !== this.#configured.get(id)) this.#routes.delete(id);
     for (const { id: routeId, upstream_id: upstreamId } of routes)
       this.#route({ routeId, upstreamId });
+    this.#rooms.retain(configured);
     this.#configured = configured;
     // Running requests stay counted: each of them ends.
     for (const [id, { inFlight }] of this.#loads)

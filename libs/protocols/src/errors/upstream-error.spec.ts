@@ -232,6 +232,10 @@ describe('upstream errors', () => {
     ).toBe(30_000);
     for (const nonsense of ['soon', '-5', '1e99', '', '0x10'])
       expect(read(429, '', { 'retry-after': nonsense }).retryAfterMs).toBeNull();
+    const info = { '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.5s' };
+    const googles = JSON.stringify({ error: { code: 429, message: 'm', details: [{}, info] } });
+    expect(read(429, googles).retryAfterMs).toBe(34_500);
+    expect(read(429, googles, { 'retry-after': '2' }).retryAfterMs).toBe(2_000);
     const inTen = new Date(Date.now() + 10_000).toUTCString();
     const { retryAfterMs } = read(429, '', { 'retry-after': inTen });
     expect(retryAfterMs).toBeGreaterThan(5_000);

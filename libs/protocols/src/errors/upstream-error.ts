@@ -1,5 +1,5 @@
 import type { ErrorWords, UpstreamError } from '../exchange.ts';
-import { isRecord, list, nonEmpty, parseJson, record, text } from '../json/json-guard.ts';
+import { isRecord, list, nonEmpty, parseJson, record, text, records } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { isContextOverflow } from './context-overflow.ts';
 import { redact } from './redact.ts';
@@ -72,9 +72,17 @@ export function readUpstreamError({
   const words = wordsOf(parseJson(body));
   return describe(kindOfOwn(words, own) ?? kindOfStatus(status, words), words, {
     status,
-    retryAfterMs: retryAfterMs(headers),
+    retryAfterMs: retryAfterMs(headers) ?? retryInfoMs(parseJson(body)),
     secrets,
   });
+}
+
+/** Google states the time to wait in the body: https://cloud.google.com/apis/design/errors#error_details */
+function retryInfoMs(body: unknown): number | null {
+  const { details } = record(record(body)['error']);
+  const info = records(details).find(({ '@type': type }) => text(type)?.endsWith('.RetryInfo'));
+  const [, seconds] = /^(\d{1,9}(?:\.\d+)?)s$/.exec(text(info?.['retryDelay']) ?? '') ?? [];
+  return seconds === undefined ? null : Number(seconds) * 1_000;
 }
 
 /** Reads an error inside a 2xx: a JSON body or a stream event. Returns null when the value is not an error. */

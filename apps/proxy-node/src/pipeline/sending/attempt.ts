@@ -1,10 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type {
-  Ask,
-  ClientProtocol,
-  DroppedField,
-  Exchange,
-  StreamReader,
+import {
+  statedLimits,
+  type Ask,
+  type ClientProtocol,
+  type DroppedField,
+  type Exchange,
+  type StreamReader,
 } from '@tollgate/protocols';
 import type { UsageFinal } from '@tollgate/contracts';
 import type { UsageBounds } from '@tollgate/metering';
@@ -13,7 +14,7 @@ import { monotonicMs } from '../../monotonic-ms.ts';
 import type { ObservedAttempt, ObservedRequest } from '../../observe/observed-request.ts';
 import type { Candidate } from '../../snapshot/routing-index.ts';
 import type { OpenStored } from '../../upstream/stored-ids.ts';
-import type { UpstreamCall } from '../../upstream/upstream-call.ts';
+import type { AnswerHead, UpstreamCall } from '../../upstream/upstream-call.ts';
 import type { UpstreamFailure } from '../../upstream/upstream-failure.ts';
 import { endingOf, seenOf, isRoutesTrouble } from '../../upstream/upstream-failure.ts';
 import type { RouteUse, UpstreamHealth } from '../../upstream/upstream-health.ts';
@@ -144,12 +145,19 @@ export class Attempt implements Flight, Answer {
   }
 
   /** Its answer has begun. */
-  answered(status: number): void {
+  answered({ status, headers }: AnswerHead): void {
+    this.heard(headers);
     this.attempt.status = status;
     const now = monotonicMs();
     this.#health.answered(this.#use, { latencyMs: now - this.#startedAt, now });
     this.#outcome = 'answered';
     this.#listener?.answered(this);
+  }
+
+  /** Its provider may state its limits in any answer. */
+  heard(headers: AnswerHead['headers']): void {
+    const limits = statedLimits(headers, Date.now());
+    if (limits) this.#health.stated(this.#use, limits, monotonicMs());
   }
 
   /** It has no answer. */

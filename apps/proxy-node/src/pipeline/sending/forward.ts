@@ -209,7 +209,8 @@ class AwaitedHead implements HeadListener {
   }
 
   headArrived(head: AnswerHead): void {
-    if (head.status >= 200 && head.status < 300) return this.#attempt.answered(head.status);
+    if (head.status >= 200 && head.status < 300) return this.#attempt.answered(head);
+    this.#attempt.heard(head.headers);
     this.#failureOf(head).then(
       (failure) => this.#attempt.failed(failure),
       (error: unknown) => this.#attempt.failed(failureOf(error)),

@@ -41,9 +41,10 @@ export interface Routing {
  * less loaded one (power of two choices). A route is tried once a request.
  */
 export function route(routing: Routing): Choice {
-  const { groups, tried, session, health, random } = routing;
+  const { groups, tried } = routing;
   let first: Wait = { ms: Number.POSITIVE_INFINITY, isRateLimit: false, reason: 'resting' };
   const skipped: Skipped[] = [];
+  let full: readonly Candidate[] = [];
   for (const group of groups) {
     const free: Candidate[] = [];
     for (const candidate of group) {
@@ -57,9 +58,13 @@ export function route(routing: Routing): Choice {
       const { route: of, upstream } = candidate;
       skipped.push({ upstreamId: upstream.id, routeId: of.id, reason: wait.reason });
     }
-    const candidate = session === null ? lessLoaded(free, health, random) : firstFor(session, free);
+    if (full.length === 0) full = free;
+    const candidate = chosen(withRoom(free, routing), routing);
     if (candidate) return { kind: 'candidate', candidate };
   }
+  // A provider's word may be old: where none has room the first group is asked nevertheless.
+  const candidate = chosen(full, routing);
+  if (candidate) return { kind: 'candidate', candidate };
   if (skipped.length === 0) return { kind: 'exhausted' };
   return { kind: 'resting', waitMs: first.ms, isRateLimited: first.isRateLimit, skipped };
 }
@@ -85,6 +90,23 @@ function waitFor(
     : null;
 }
 
+/** Those whose providers do not state that they would refuse. */
+function withRoom(free: readonly Candidate[], { health, now }: Routing): readonly Candidate[] {
+  const hasRoom = ({ route: { id } }: Candidate): boolean => health.room(id, now) !== 0;
+  return free.every(hasRoom) ? free : free.filter(hasRoom);
+}
+
+function chosen(free: readonly Candidate[], routing: Routing): Candidate | undefined {
+  const { session, health, now, random } = routing;
+  if (free.length < 2) return free[0];
+  if (session !== null) return firstFor(session, free);
+  const rooms = free.map(({ route: { id } }) => health.room(id, now) ?? 0);
+  // By what each would still take, all are used up together.
+  return rooms.every((room) => room > 0)
+    ? draw(free, random, (candidate) => rooms[free.indexOf(candidate)] ?? 0)
+    : lessLoaded(free, health, random);
+}
+
 function firstFor(session: string, free: readonly Candidate[]): Candidate | undefined {
   if (free.length < 2) return free[0];
   const ranks = free.map(({ route: of }) => rankFor(session, of));
@@ -105,10 +127,14 @@ function lessLoaded(
   return health.load(other.upstream.id) < health.load(one.upstream.id) ? other : one;
 }
 
-function draw(candidates: readonly Candidate[], random: () => number): Candidate {
-  let point = random() * candidates.reduce((sum, { route: { weight } }) => sum + weight, 0);
+function draw(
+  candidates: readonly Candidate[],
+  random: () => number,
+  weightOf = ({ route: { weight } }: Candidate): number => weight,
+): Candidate {
+  let point = random() * candidates.reduce((sum, candidate) => sum + weightOf(candidate), 0);
   for (const candidate of candidates) {
-    point -= candidate.route.weight;
+    point -= weightOf(candidate);
     if (point < 0) return candidate;
   }
   return candidates.at(-1) as Candidate;
