@@ -26,8 +26,31 @@ export function isEscaped(bytes: Uint8Array, from: number, quote: number): boole
   return (quote - first) % 2 === 1;
 }
 
+/** Keeps short strings that were read last, each at a place that its length and its ends name: the names of members are few, and a call of Buffer takes longer than a look here. */
+const KNOWN_MAX = 512;
+const known: string[] = Array.from({ length: KNOWN_MAX }, () => '');
+
 /** Returns the unescaped string between two quotes. `end` is after the closing one. */
 export function decodeString(bytes: Uint8Array, start: number, end: number): string {
+  const length = end - start - 2;
+  if (length < 1 || length > SHORT_BYTES) return decodedAnew(bytes, start, end);
+  const place = (31 * (bytes[start + 1] ?? 0) + 7 * (bytes[end - 2] ?? 0) + length) % KNOWN_MAX;
+  const last = known[place] as string;
+  if (isText(bytes, start + 1, length, last)) return last;
+  const text = decodedAnew(bytes, start, end);
+  // Escapes and wide characters are shorter than their bytes.
+  if (text.length === length) known[place] = text;
+  return text;
+}
+
+function isText(bytes: Uint8Array, start: number, length: number, text: string): boolean {
+  if (text.length !== length) return false;
+  for (let at = 0; at < length; at += 1)
+    if (bytes[start + at] !== text.charCodeAt(at)) return false;
+  return true;
+}
+
+function decodedAnew(bytes: Uint8Array, start: number, end: number): string {
   const text = bufferOf(bytes).toString('utf8', start + 1, end - 1);
   if (!text.includes('\\')) return text;
   const decoded: unknown = JSON.parse(`"${text}"`);

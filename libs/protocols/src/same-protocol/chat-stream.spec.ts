@@ -127,7 +127,6 @@ describe('chat -> chat stream', () => {
             : { [name]: said };
         return {
           id: 'c1',
-          model: 'upstream-model',
           choices: [{ index: 0, delta: inner, finish_reason: null }],
           usage: null,
           ...(isPadded ? { obfuscation: padding } : {}),
@@ -136,12 +135,18 @@ describe('chat -> chat stream', () => {
     fc.assert(
       fc.property(
         fc.array(oneChunk, { maxLength: 12 }),
-        fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 5 }),
+        // Small reads cut chunks; large ones bring several.
+        fc.array(fc.oneof(fc.integer({ min: 1, max: 90 }), fc.constant(5_000)), {
+          minLength: 1,
+          maxLength: 5,
+        }),
         fc.boolean(),
-        (chunks, sizes, asksUsage) => {
+        // Shorter and longer than the alias.
+        fc.constantFrom('upstream-model', 'm'),
+        (chunks, sizes, asksUsage, model) => {
           const upstream =
             ROLE +
-            chunks.map((given) => `data: ${JSON.stringify(given)}\n\n`).join('') +
+            chunks.map((given) => `data: ${JSON.stringify({ model, ...given })}\n\n`).join('') +
             STOP +
             DONE;
           const { text, generated } = drive(asksUsage ? withUsage() : plain(), upstream, sizes);

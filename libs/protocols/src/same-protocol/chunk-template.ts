@@ -19,8 +19,7 @@ export interface AlikeChunks {
  * string at its end). A chunk that went the long way once (parsed, checked, edited) leaves a template: its bytes with those two strings as
  * holes, and what became of them. A later chunk whose bytes around the holes are the same is the same JSON with another text, so it needs no
  * parsing and no framing: neither hole can hold a line feed, so that the event ends where the template does. All such chunks of one read are
- * compared, edited and joined as one string of single bytes (latin1), which costs a tenth of what a Buffer for each costs. Any other chunk goes
- * the long way.
+ * compared and copied as bytes into one block, and their texts decoded together. Any other chunk goes the long way.
  */
 export class ChunkTemplate {
   private readonly fixed: Pieces;
@@ -41,7 +40,7 @@ export class ChunkTemplate {
       { start: text.end, end: middleEnd },
       { start: tailStart, end: raw.length },
     ];
-    this.fixed = piecesOf(ranges.map(({ start, end }) => raw.toString('latin1', start, end)));
+    this.fixed = piecesOf(ranges.map(({ start, end }) => raw.subarray(start, end)));
     this.edited = piecesOf(ranges.map((range) => editedPiece(raw, range, patches)));
     this.isUnedited = patches.length === 0;
     this.isShown = isShown;
@@ -67,55 +66,75 @@ export class ChunkTemplate {
 
   /** Writes the chunks from `start` on that fit, up to the first that does not; null, and nothing written, when that is the one at `start`. */
   write(bytes: Buffer, start: number, out: ByteOutput): AlikeChunks | null {
-    const { edited } = this;
-    const { head, middle, tail } = this.fixed;
-    if (bytes.toString('latin1', start, start + head.length) !== head) return null;
-    const wire = bytes.toString('latin1', start);
-    const inside: string[] = [];
-    let text = '';
-    let end = 0;
-    do {
-      const textStart = end + head.length;
-      const textEnd = stringEnd(wire, textStart);
-      if (textEnd === -1 || !hasAt(wire, textEnd, middle)) break;
-      const paddingStart = textEnd + middle.length;
-      const paddingEnd = this.hasPadding ? stringEnd(wire, paddingStart) : paddingStart;
-      if (paddingEnd === -1 || !hasAt(wire, paddingEnd, tail)) break;
-      const inner = wire.slice(textStart, textEnd);
-      const generated = decoded(inner);
-      if (generated === null) break;
-      text += generated;
-      inside.push(
-        this.hasPadding ? inner + edited.middle + wire.slice(paddingStart, paddingEnd) : inner,
-      );
-      end = paddingEnd + tail.length;
-    } while (hasAt(wire, end, head));
-    if (end === 0) return null;
-    if (this.isUnedited) out.add(bytes.subarray(start, start + end));
-    else out.addLatin1(edited.head, inside.join(edited.tail + edited.head), edited.tail);
-    return { end: start + end, text, isShown: this.isShown };
+    const { fixed, edited } = this;
+    if (!hasAt(bytes, start, fixed.head)) return null;
+    texts.clear();
+    const room = this.isUnedited ? NO_ROOM : this.roomFor(bytes.length - start);
+    let end = start;
+    let to = 0;
+    let isNext = true;
+    for (let next = putPiece(room, 0, edited.head); isNext;) {
+      const from = end + fixed.head.length;
+      const textEnd = stringEnd(bytes, from);
+      const holeEnd = this.hasPadding ? paddingEnd(bytes, textEnd, fixed.middle) : textEnd;
+      isNext = holeEnd !== -1 && hasAt(bytes, holeEnd, fixed.between);
+      if (holeEnd === -1 || !(isNext || hasAt(bytes, holeEnd, fixed.tail))) break;
+      if (!texts.add(bytes, from, textEnd)) break;
+      end = holeEnd + fixed.tail.length;
+      if (this.isUnedited) continue;
+      to = putBytes(room, next, bytes, from, textEnd);
+      to = putPiece(room, to, edited.middle);
+      to = putBytes(room, to, bytes, textEnd + fixed.middle.length, holeEnd);
+      next = putPiece(room, to, isNext ? edited.between : edited.tail);
+      to += edited.tail.length;
+    }
+    if (end === start) return null;
+    out.add(this.isUnedited ? bytes.subarray(start, end) : room.subarray(0, to));
+    return { end, text: texts.take(), isShown: this.isShown };
+  }
+
+  /** Fits what so many bytes of chunks become. */
+  private roomFor(bytes: number): Buffer {
+    const [before, after] = [lengthOf(this.fixed), lengthOf(this.edited)];
+    const more = Math.max(0, after - before);
+    return Buffer.allocUnsafe(bytes + after + Math.ceil(bytes / before) * more);
   }
 }
 
-/** Bytes around the holes, a character each. */
+/** Bytes around the holes. */
 interface Pieces {
-  head: string;
-  middle: string;
-  tail: string;
+  head: Buffer;
+  middle: Buffer;
+  tail: Buffer;
+  /** A tail, and the head of the next chunk. */
+  between: Buffer;
 }
 
-function piecesOf([head = '', middle = '', tail = '']: readonly string[]): Pieces {
-  return { head, middle, tail };
+const NO_ROOM = Buffer.alloc(0);
+
+/** A template copies its pieces: it must not keep the whole read that its chunk came in. */
+function piecesOf([head = NO_ROOM, middle = NO_ROOM, tail = NO_ROOM]: readonly Buffer[]): Pieces {
+  const between = Buffer.concat([tail, head]);
+  return {
+    head: between.subarray(tail.length),
+    middle: Buffer.from(middle),
+    tail: between.subarray(0, tail.length),
+    between,
+  };
+}
+
+function lengthOf({ head, middle, tail }: Pieces): number {
+  return head.length + middle.length + tail.length;
 }
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-function editedPiece(raw: Buffer, { start, end }: JsonRange, patches: readonly Patch[]): string {
+function editedPiece(raw: Buffer, { start, end }: JsonRange, patches: readonly Patch[]): Buffer {
   const inside = patches
     .filter((patch) => patch.start >= start && patch.end <= end)
     .map((patch) => ({ ...patch, start: patch.start - start, end: patch.end - start }));
-  return bufferOf(applyPatches(raw.subarray(start, end), inside)).toString('latin1');
+  return bufferOf(applyPatches(raw.subarray(start, end), inside));
 }
 
 /** The place of the string that is all this chunk generated: a text delta, or a piece of one tool call's arguments. */
@@ -185,15 +204,15 @@ function stringAt(
     : null;
 }
 
-/** `startsWith` looks at one character after the other; equality of strings compares memory: a seventh of its time. */
-function hasAt(wire: string, at: number, piece: string): boolean {
-  return wire.slice(at, at + piece.length) === piece;
+function hasAt(bytes: Buffer, at: number, piece: Buffer): boolean {
+  const end = at + piece.length;
+  return end <= bytes.length && bytes.compare(piece, 0, piece.length, at, end) === 0;
 }
 
 /** Offset of the quote that ends the string; -1 when there is none, or a control character, which no JSON string may hold. */
-function stringEnd(wire: string, start: number): number {
-  for (let at = start; at < wire.length; at += 1) {
-    const byte = wire.charCodeAt(at);
+function stringEnd(bytes: Buffer, start: number): number {
+  for (let at = start; at < bytes.length; at += 1) {
+    const byte = bytes[at] as number;
     if (byte === QUOTE) return at;
     if (byte === BACKSLASH) at += 1;
     else if (byte < 0x20) return -1;
@@ -201,13 +220,68 @@ function stringEnd(wire: string, start: number): number {
   return -1;
 }
 
-const ESCAPED_OR_WIDE = /[\\\x80-\xff]/;
-
-/** Returns the text inside a JSON string; null when it is none. */
-function decoded(inner: string): string | null {
-  if (!ESCAPED_OR_WIDE.test(inner)) return inner;
-  const text = Buffer.from(inner, 'latin1').toString('utf8');
-  if (!text.includes('\\')) return text;
-  const parsed = parseJson(`"${text}"`);
-  return typeof parsed === 'string' ? parsed : null;
+/** Returns the same for the padding behind the text that ends at `textEnd`. */
+function paddingEnd(bytes: Buffer, textEnd: number, middle: Buffer): number {
+  if (textEnd === -1 || !hasAt(bytes, textEnd, middle)) return -1;
+  return stringEnd(bytes, textEnd + middle.length);
 }
+
+/** A loop copies so many bytes sooner than a call of Buffer. */
+const SHORT_BYTES = 32;
+
+function putPiece(room: Buffer, to: number, piece: Buffer): number {
+  if (piece.length > 0 && room.length > 0) room.set(piece, to);
+  return to + piece.length;
+}
+
+function putBytes(room: Buffer, to: number, bytes: Buffer, start: number, end: number): number {
+  if (end - start > SHORT_BYTES) bytes.copy(room, to, start, end);
+  else for (let at = start; at < end; at += 1) room[to + at - start] = bytes[at] as number;
+  return to + end - start;
+}
+
+function hasBackslash(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) if (bytes[at] === BACKSLASH) return true;
+  return false;
+}
+
+/** Joins the insides of JSON strings to one text. Those without escapes are decoded together. */
+class JoinedTexts {
+  readonly #block = Buffer.allocUnsafeSlow(4_096);
+  #length = 0;
+  #text = '';
+
+  /** False, and nothing added, when no JSON string has this inside. */
+  add(bytes: Buffer, start: number, end: number): boolean {
+    const isEscaped = hasBackslash(bytes, start, end);
+    if (!isEscaped && this.#length + end - start <= this.#block.length) {
+      this.#length = putBytes(this.#block, this.#length, bytes, start, end);
+      return true;
+    }
+    const inside = bytes.toString('utf8', start, end);
+    const parsed = isEscaped ? parseJson(`"${inside}"`) : inside;
+    if (typeof parsed !== 'string') return false;
+    this.#text = this.#decoded() + parsed;
+    return true;
+  }
+
+  clear(): void {
+    this.#length = 0;
+    this.#text = '';
+  }
+
+  /** Returns all that was added. */
+  take(): string {
+    const text = this.#decoded();
+    this.clear();
+    return text;
+  }
+
+  #decoded(): string {
+    const text = this.#text + this.#block.toString('utf8', 0, this.#length);
+    this.#length = 0;
+    return text;
+  }
+}
+
+const texts = new JoinedTexts();
