@@ -116,17 +116,25 @@ export class EpochCache {
     return reading;
   }
 
-  /** Calls with the expected epoch; when that is answered `fenced` and the epoch has changed meanwhile, again with the new one. */
-  async refreshingOnce<R extends { kind: string }>(
+  /** Calls with the expected epoch; when that is answered `fenced` and the epoch has changed meanwhile, again with the new one. No `async` here, as each request would pay for its frame. */
+  refreshingOnce<R extends { kind: string }>(
     shard: string,
     call: (epoch: string) => Promise<R>,
   ): Promise<R | { kind: 'fenced' }> {
-    const epoch = this.#known.get(shard) ?? (await this.refresh(shard));
-    if (epoch === null) return { kind: 'fenced' };
-    const reply = await call(epoch);
-    if (reply.kind !== 'fenced') return reply;
-    const fresh = await this.refresh(shard);
-    return fresh === null || fresh === epoch ? reply : call(fresh);
+    const known = this.#known.get(shard);
+    if (known === undefined) return this.#callAnew(shard, null, call);
+    return call(known).then((reply) =>
+      reply.kind === 'fenced' ? this.#callAnew(shard, known, call) : reply,
+    );
+  }
+
+  async #callAnew<R extends { kind: string }>(
+    shard: string,
+    fenced: string | null,
+    call: (epoch: string) => Promise<R>,
+  ): Promise<R | { kind: 'fenced' }> {
+    const epoch = await this.refresh(shard);
+    return epoch === null || epoch === fenced ? { kind: 'fenced' } : call(epoch);
   }
 
   async #read(shard: string): Promise<string | null> {

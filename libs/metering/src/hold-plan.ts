@@ -50,7 +50,7 @@ export interface HoldPlan {
  */
 export function planHold(asked: HoldRequest): HoldPlan {
   const promptTokens = promptTokensOf(asked);
-  const request = atDearestTier(asked);
+  const request = atDearestTier(asked, promptTokens);
   const { ask, price, overrun = null, sliceOutputTokens = SLICE_OUTPUT_TOKENS } = request;
   const estimatedText =
     request.exactTextTokens ?? Math.ceil(ask.prompt.textBytes / BYTES_PER_TOKEN);
@@ -72,7 +72,7 @@ export function planHold(asked: HoldRequest): HoldPlan {
     coveredPromptTokens: saturate(promptTokens),
     promptTokens: {
       estimate: sentTokensOf(request, estimatedText),
-      most: sentTokensOf(request, textTokensOf(request)),
+      most: sentTokensOf(request, textTokensOf(request), promptTokens),
     },
     plainTokens: plainTokensOf(cheapestReached(asked.price, saturate(promptTokens)), {
       promptTokens: saturate(promptTokens),
@@ -85,9 +85,8 @@ export function planHold(asked: HoldRequest): HoldPlan {
   };
 }
 
-function atDearestTier(request: HoldRequest): HoldRequest {
-  const promptTokens = saturate(promptTokensOf(request));
-  return { ...request, price: dearestReached(request.price, promptTokens) };
+function atDearestTier(request: HoldRequest, promptTokens = promptTokensOf(request)): HoldRequest {
+  return { ...request, price: dearestReached(request.price, saturate(promptTokens)) };
 }
 
 /** An upstream's report is judged by the bytes of the prompt, also where its tokens were counted. */
@@ -200,10 +199,14 @@ function promptTokensOf(request: HoldRequest, textTokens = textTokensOf(request)
 }
 
 /** Returns the same without the provider's own words: they are not the caller's, and their bound is far above what most providers add. */
-function sentTokensOf(request: HoldRequest, textTokens: number): number {
+function sentTokensOf(
+  request: HoldRequest,
+  textTokens: number,
+  promptTokens = promptTokensOf(request, textTokens),
+): number {
   const { prompt } = request.ask;
   const template = BigInt(templateTokensOf(prompt, request.upstreamModels)) * readingsOf(prompt);
-  return saturate(larger(promptTokensOf(request, textTokens) - template, BigInt(textTokens)));
+  return saturate(larger(promptTokens - template, BigInt(textTokens)));
 }
 
 /** All that the rounds of a request may read; null where its own bytes bound it, or the window is not known. */

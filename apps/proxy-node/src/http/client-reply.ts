@@ -47,11 +47,9 @@ export class ClientReply {
   send(status: number, body: Uint8Array | string, contentType = 'application/json'): void {
     if (this.isGone || this.isStarted) return;
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
-    this.#outgoing.writeHead(status, {
-      ...this.#headers,
-      'content-type': contentType,
-      'content-length': String(length),
-    });
+    this.#headers['content-type'] = contentType;
+    this.#headers['content-length'] = String(length);
+    this.#outgoing.writeHead(status, this.#headers);
     this.#outgoing.end(body);
     this.#watchLastBytes();
   }
@@ -67,12 +65,10 @@ export class ClientReply {
   startStream(): void {
     if (this.isGone || this.isStarted) return;
     // The two last headers keep nginx and compressing proxies from holding events back.
-    this.#outgoing.writeHead(200, {
-      ...this.#headers,
-      'content-type': this.streamType,
-      'cache-control': 'no-cache, no-transform',
-      'x-accel-buffering': 'no',
-    });
+    this.#headers['content-type'] = this.streamType;
+    this.#headers['cache-control'] = 'no-cache, no-transform';
+    this.#headers['x-accel-buffering'] = 'no';
+    this.#outgoing.writeHead(200, this.#headers);
   }
 
   /** False when the client reads slower than bytes come: stop until `onDrain`. */

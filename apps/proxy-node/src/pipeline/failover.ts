@@ -231,11 +231,12 @@ export class Failover implements TryHost {
     tries.tried.push(candidate.route.id);
     const cost = passing.costSoFar();
     const deadlines = this.#limits.of(candidate, {
-      ...asked,
+      model: asked.model,
+      ask: asked.ask,
       hasOther:
         tries.asked + 1 < this.#attemptsMax && this.#choose(delivery, tries).kind === 'candidate',
       isContinued: delivery.delivered !== null,
-      isOver: () => delivery.isOver,
+      delivery,
       promptTokens: cost.input_tokens,
       outputTokens: admitted.outputLimit ?? 0,
     });

@@ -279,10 +279,7 @@ function toAccessDenied(word: (typeof DENIED)[number], reader: ReplyReader): Acc
 }
 
 function toWindowState(reader: ReplyReader): WindowState {
-  return {
-    ...readRateField(reader.text()),
-    limit: reader.integer(),
-    remaining: reader.integer(),
-    resetMs: reader.integer(),
-  };
+  const { owner, window, models } = readRateField(reader.text());
+  const [limit, remaining, resetMs] = [reader.integer(), reader.integer(), reader.integer()];
+  return { owner, window, models, limit, remaining, resetMs };
 }

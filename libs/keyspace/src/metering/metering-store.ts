@@ -75,11 +75,11 @@ export class MeteringStore {
 
   admit(request: AdmitRequest): Promise<AdmitReply> {
     const shard = this.shardOf(request.accountId);
-    return this.#epochs.refreshingOnce(shard, async (epoch) => {
-      const call = calls.admitCall(shard, request);
-      const args = [
-        epoch,
-        ...call.args,
+    const { concurrencyMax } = request;
+    return this.#epochs.refreshingOnce(shard, (epoch) => {
+      const { keys: touched, args } = calls.admitCall(shard, request);
+      args.unshift(epoch);
+      args.push(
         this.#now(),
         request.isCounted === false ? '1' : '',
         request.isWhole === true ? '1' : '',
@@ -87,11 +87,10 @@ export class MeteringStore {
         this.#macOf(request, 0),
         request.pricePerMillion ?? '',
         ...calls.askedArguments(request),
-      ];
-      return toAdmitReply(await this.#library.call('admit', call.keys, args), {
-        epoch,
-        concurrencyMax: request.concurrencyMax,
-      });
+      );
+      return this.#library
+        .call('admit', touched, args)
+        .then((reply) => toAdmitReply(reply, { epoch, concurrencyMax }));
     });
   }
 

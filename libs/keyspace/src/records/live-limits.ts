@@ -45,6 +45,7 @@ function ratesOf(limits: LiveLimits): Rate[] {
 }
 
 const SECONDS = new Map<string, number>(RATE_WINDOWS.map(({ name, seconds }) => [name, seconds]));
+const NAMES = new Map<string, Rate['window']>(RATE_WINDOWS.map(({ name }) => [name, name]));
 const COUNTS = new Map<string, string>(
   RATE_WINDOWS.map(({ name, counts }) => [name, counts === 'requests' ? 'r' : 't']),
 );
@@ -110,8 +111,8 @@ export function readRateField(field: string): {
   models: string;
 } {
   const owner = field.startsWith(PREFIXES.account) ? 'account' : 'key';
-  const [name, models = ''] = field.slice(PREFIXES[owner].length).split(' ');
-  const found = RATE_WINDOWS.find((window) => window.name === name);
-  if (!found) throw new TypeError(`no rate is named ${JSON.stringify(field)}`);
-  return { owner, window: found.name, models };
+  const [name = '', models = ''] = field.slice(PREFIXES[owner].length).split(' ');
+  const window = NAMES.get(name);
+  if (!window) throw new TypeError(`no rate is named ${JSON.stringify(field)}`);
+  return { owner, window, models };
 }

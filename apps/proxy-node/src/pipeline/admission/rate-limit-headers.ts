@@ -3,7 +3,16 @@ import type { RateName, WindowState } from '@tollgate/keyspace';
 
 type Counts = (typeof RATE_WINDOWS)[number]['counts'];
 const WINDOWS = new Map(RATE_WINDOWS.map((row) => [row.name, row]));
-const ALL_COUNTS = [...new Set(RATE_WINDOWS.map(({ counts }) => counts))];
+/** The names of the headers for each thing that windows count; https://docs.anthropic.com/en/api/rate-limits#response-headers has the second half. */
+const ROWS = [...new Set(RATE_WINDOWS.map(({ counts }) => counts))].map((counts) => ({
+  counts,
+  limit: `x-ratelimit-limit-${counts}`,
+  remaining: `x-ratelimit-remaining-${counts}`,
+  reset: `x-ratelimit-reset-${counts}`,
+  anthropicLimit: `anthropic-ratelimit-${counts}-limit`,
+  anthropicRemaining: `anthropic-ratelimit-${counts}-remaining`,
+  anthropicReset: `anthropic-ratelimit-${counts}-reset`,
+}));
 
 /** A rate that denies a request, and for how long exactly. */
 export interface Denied {
@@ -20,35 +29,34 @@ export function rateLimitHeaders(
   { denied = null, nowMs = Date.now() }: { denied?: Denied | null; nowMs?: number } = {},
 ): Record<string, string> {
   const headers: Record<string, string> = {};
-  const tightest: string[] = [];
-  for (const counts of ALL_COUNTS) {
-    const window = tightestOf(windows, counts);
+  let tightest = '';
+  for (const row of ROWS) {
+    const window = tightestOf(windows, row.counts);
     if (window === null) continue;
-    const isDenied = denied !== null && countsOf(denied.rate) === counts;
+    const isDenied = denied !== null && countsOf(denied.rate) === row.counts;
     const resetMs = isDenied ? denied.retryAfterMs : window.resetMs;
-    headers[`x-ratelimit-limit-${counts}`] = String(window.limit);
-    headers[`x-ratelimit-remaining-${counts}`] = String(window.remaining);
-    headers[`x-ratelimit-reset-${counts}`] = `${resetMs / 1000}s`;
-    // https://docs.anthropic.com/en/api/rate-limits#response-headers
-    headers[`anthropic-ratelimit-${counts}-limit`] = String(window.limit);
-    headers[`anthropic-ratelimit-${counts}-remaining`] = String(window.remaining);
-    headers[`anthropic-ratelimit-${counts}-reset`] = timeAfter(nowMs, resetMs);
-    tightest.push(`"${policyOf(window)}";r=${window.remaining};t=${Math.ceil(resetMs / 1000)}`);
+    const limit = String(window.limit);
+    const remaining = String(window.remaining);
+    headers[row.limit] = limit;
+    headers[row.remaining] = remaining;
+    headers[row.reset] = `${resetMs / 1000}s`;
+    headers[row.anthropicLimit] = limit;
+    headers[row.anthropicRemaining] = remaining;
+    headers[row.anthropicReset] = timeAfter(nowMs, resetMs);
+    tightest += `${tightest && ', '}"${policyOf(window)}";r=${remaining};t=${Math.ceil(resetMs / 1000)}`;
   }
-  if (tightest.length === 0) return headers;
-  headers['ratelimit-policy'] = windows
-    .map(
-      (window) =>
-        `"${policyOf(window)}";q=${window.limit};w=${WINDOWS.get(window.window)?.seconds}`,
-    )
-    .join(', ');
-  headers['ratelimit'] = tightest.join(', ');
+  if (tightest === '') return headers;
+  let policy = '';
+  for (const window of windows)
+    policy += `${policy && ', '}"${policyOf(window)}";q=${window.limit};w=${WINDOWS.get(window.window)?.seconds}`;
+  headers['ratelimit-policy'] = policy;
+  headers['ratelimit'] = tightest;
   return headers;
 }
 
 /** Names a rate in headers and texts. */
 function policyOf({ owner, window, models }: RateName): string {
-  return [owner === 'account' ? 'account' : '', window, models].filter(Boolean).join(' ');
+  return `${owner === 'account' ? 'account ' : ''}${window}${models && ` ${models}`}`;
 }
 
 function countsOf({ window }: Pick<RateName, 'window'>): Counts | undefined {
@@ -56,12 +64,10 @@ function countsOf({ window }: Pick<RateName, 'window'>): Counts | undefined {
 }
 
 function tightestOf(windows: readonly WindowState[], counts: Counts): WindowState | null {
-  return windows
-    .filter((window) => countsOf(window) === counts)
-    .reduce<WindowState | null>(
-      (best, window) => (best === null || isTighter(window, best) ? window : best),
-      null,
-    );
+  let best: WindowState | null = null;
+  for (const window of windows)
+    if (countsOf(window) === counts && (best === null || isTighter(window, best))) best = window;
+  return best;
 }
 
 /** Fewer left is tighter; among equals the one that takes longer to return. */
@@ -71,7 +77,13 @@ function isTighter(one: WindowState, other: WindowState): boolean {
     : one.remaining < other.remaining;
 }
 
-/** Whole seconds of RFC 3339, rounded up: nothing is back before it. */
+let lastSecond = Number.NaN;
+let lastTime = '';
+
+/** Whole seconds of RFC 3339, rounded up: nothing is back before it. Requests of one second have it once. */
 function timeAfter(nowMs: number, waitMs: number): string {
-  return new Date(Math.ceil((nowMs + waitMs) / 1_000) * 1_000).toISOString().replace('.000', '');
+  const second = Math.ceil((nowMs + waitMs) / 1_000);
+  if (second !== lastSecond) lastTime = new Date(second * 1_000).toISOString().replace('.000', '');
+  lastSecond = second;
+  return lastTime;
 }

@@ -28,7 +28,7 @@ interface Stake {
   readonly isContinued: boolean;
   readonly promptTokens: number;
   readonly outputTokens: number;
-  isOver(): boolean;
+  readonly delivery: { readonly isOver: boolean };
 }
 
 /** Sets how long attempts may take. While another route stands by, the pace of their own route bounds them as well. */
@@ -62,7 +62,7 @@ export class AttemptLimits {
       },
       monotonicMs(),
     );
-    const isOver = (): boolean => stake.isOver();
+    const isOver = (): boolean => stake.delivery.isOver;
     return { ...deadlines, pace: new PacedAttempt(pace, { tokens, isContinued, isOver }) };
   }
 }

@@ -151,8 +151,8 @@ export class Forwarder {
         rid: outbound.rid,
         traceparent: seen?.traceparent ?? null,
       });
-      const sent: Sent = { outbound, attempts, target, request: null };
-      call.headTo(this.#awaitedHead(attempt, sent));
+      const sent = this.#sentTo(target, outbound, attempts);
+      call.headTo(new AwaitedHead(attempt, sent));
       const dispatch = (request: SentRequest): void => {
         sent.request = request;
         if (isAnew) target.dispatchAnew(request, call);
@@ -165,8 +165,9 @@ export class Forwarder {
     }
   }
 
-  #awaitedHead(attempt: Attempt, sent: Sent): AwaitedHead {
-    return new AwaitedHead(attempt, sent, { limits: this.#limits, onError: this.#onError });
+  #sentTo(target: OpenUpstream, outbound: Outbound, attempts: readonly RouteAttempt[]): Sent {
+    const { errorBytesMax: bytesMax } = this.#limits;
+    return { outbound, attempts, target, request: null, bytesMax, onError: this.#onError };
   }
 
   #openUpstream(upstream: Candidate['upstream']): OpenUpstream {
@@ -188,11 +189,8 @@ interface Sent {
   readonly target: OpenUpstream;
   /** Null until it is signed. */
   request: SentRequest | null;
-}
-
-/** Holds what the reading of an error needs. */
-interface ErrorReading {
-  readonly limits: ForwardLimits;
+  /** Bounds the body of an error. */
+  readonly bytesMax: number;
   readonly onError: (failed: FailedAttempt) => void;
 }
 
@@ -200,12 +198,10 @@ interface ErrorReading {
 class AwaitedHead implements HeadListener {
   readonly #attempt: Attempt;
   readonly #sent: Sent;
-  readonly #reading: ErrorReading;
 
-  constructor(attempt: Attempt, sent: Sent, reading: ErrorReading) {
+  constructor(attempt: Attempt, sent: Sent) {
     this.#attempt = attempt;
     this.#sent = sent;
-    this.#reading = reading;
   }
 
   headArrived(head: AnswerHead): void {
@@ -224,8 +220,8 @@ class AwaitedHead implements HeadListener {
   /** Redirects are not followed (security S4): a 3xx is an upstream's failure like any other status. */
   async #failureOf(head: AnswerHead): Promise<UpstreamFailure> {
     const { call, candidate } = this.#attempt;
-    const { outbound, target, request } = this.#sent;
-    const body = await collectBody(call, this.#reading.limits.errorBytesMax);
+    const { outbound, target, request, bytesMax } = this.#sent;
+    const body = await collectBody(call, bytesMax);
     const secrets = sentSecrets(target, request);
     this.#note(head.status, body, secrets);
     const stated = readUpstreamError({
@@ -245,10 +241,10 @@ class AwaitedHead implements HeadListener {
 
   #note(status: number, body: Uint8Array, secrets: readonly string[]): void {
     const { upstreamId, attempt } = this.#attempt;
-    const { outbound, attempts } = this.#sent;
+    const { outbound, attempts, onError } = this.#sent;
     const { rid, accountId } = outbound;
     const place = attempts.indexOf(attempt);
-    this.#reading.onError({ rid, accountId, upstreamId, place, status, body, secrets });
+    onError({ rid, accountId, upstreamId, place, status, body, secrets });
   }
 }
 

@@ -1,4 +1,5 @@
 import { ratedTokensOf, type Acknowledgement, type UsageFinal } from '@tollgate/contracts';
+import type { SettleRequest } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import type { JournalPlace } from '../../journal/live-places.ts';
 import {
@@ -172,45 +173,35 @@ export class Settler {
   }
 
   #enqueue(entry: Entry): void {
-    if (this.#settling < CONCURRENCY_MAX) return void this.#settle(entry);
+    if (this.#settling < CONCURRENCY_MAX) return this.#settle(entry);
     this.#ready.add(entry);
     if (isUnsent(entry.state)) this.#unsent.add(entry.pending.final);
   }
 
-  async #settle(entry: Entry): Promise<void> {
-    this.#step(entry, { kind: 'started' });
-    this.#step(entry, await this.#ask(entry));
-    this.#startNext();
+  #settle(entry: Entry): void {
+    const { metering, random, log } = this.#options;
+    this.#step(entry, STARTED);
+    const { rid } = entry.pending;
+    metering.settle(requestOf(entry)).then(
+      (reply) => this.#stepOn(entry, { kind: 'replied', reply, spread: random() }),
+      (error: unknown) => {
+        if (entry.state.failures === 0)
+          log.warn({ err: error, rid }, 'settlement failed; trying again');
+        this.#stepOn(entry, { kind: 'failed', spread: random() });
+      },
+    );
   }
 
-  async #ask({ pending, state }: Entry): Promise<FinalEvent> {
-    const { metering, random, log } = this.#options;
-    const { rid, epoch, final, payload } = pending;
-    const {
-      account_id: accountId,
-      model_id: modelId,
-      charge: chargeTokens,
-      budgets: claims,
-    } = final;
-    const { reEmit } = state;
-    const ratedTokens = ratedTokensOf(final);
-    const request = {
-      ...{ rid, epoch, accountId, modelId, chargeTokens },
-      ...{ ratedTokens, payload, reEmit, claims },
-    };
-    try {
-      const reply = await metering.settle(request);
-      return { kind: 'replied', reply, spread: random() };
-    } catch (error) {
-      if (state.failures === 0) log.warn({ err: error, rid }, 'settlement failed; trying again');
-      return { kind: 'failed', spread: random() };
-    }
+  /** A call has ended, and leaves its place to another. */
+  #stepOn(entry: Entry, event: FinalEvent): void {
+    this.#step(entry, event);
+    this.#startNext();
   }
 
   #startNext(): void {
     for (const entry of this.#ready) {
       if (this.#settling >= CONCURRENCY_MAX) return;
-      void this.#settle(entry);
+      this.#settle(entry);
     }
   }
 
@@ -229,4 +220,21 @@ export class Settler {
     for (const entry of this.#later) if (entry.state.dueAtMs <= now) onDue(entry);
     return this.#entries.size > 0;
   }
+}
+
+const STARTED: FinalEvent = { kind: 'started' };
+
+function requestOf({ pending, state }: Entry): SettleRequest {
+  const { rid, epoch, final, payload } = pending;
+  return {
+    rid,
+    epoch,
+    accountId: final.account_id,
+    modelId: final.model_id,
+    chargeTokens: final.charge,
+    ratedTokens: ratedTokensOf(final),
+    payload,
+    reEmit: state.reEmit,
+    claims: final.budgets,
+  };
 }
