@@ -97,6 +97,25 @@ test('an answer that is ended twice is ended once', async () => {
   expect(outgoing.writableEnded).toBe(true);
 });
 
+test('a client gets every byte of a stream and of its end', async () => {
+  const parts = ['first', 'more of it', 'the end'];
+  const [first = '', more = '', end = ''] = parts;
+  await answeredWith((reply) => {
+    reply.startStream();
+    reply.write(Buffer.from(first));
+    reply.write(Buffer.from(more));
+    reply.endWith(Buffer.from(end));
+  });
+  let raw = '';
+  client.setEncoding('latin1').on('data', (text: string) => (raw += text));
+  client.resume();
+  while (!raw.endsWith('\r\n0\r\n\r\n')) await nextTurn();
+  const [, body = ''] = raw.split('\r\n\r\n');
+  // Each chunk has a line with its length before it: https://www.rfc-editor.org/rfc/rfc9112#name-chunked-transfer-coding
+  const chunks = body.split('\r\n').filter((_, at) => at % 2 === 1);
+  expect(chunks.join('')).toBe(parts.join(''));
+});
+
 test('a client that reads slowly gets all of it, however long that takes', async () => {
   const answered = await answeredWith((reply) => reply.send(200, BODY));
   client.on('data', () => client.pause());
