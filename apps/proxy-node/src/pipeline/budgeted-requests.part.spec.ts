@@ -115,6 +115,8 @@ describe('a request of a key with budgets', () => {
       const refused = await call({}, path);
       const { error } = (await refused.json()) as { error: Record<string, unknown> };
       expect([refused.status, refused.headers.get('x-should-retry')]).toEqual([429, 'false']);
+      const wait = Number(refused.headers.get('retry-after'));
+      expect(Math.abs(Date.now() / 1_000 + wait - end)).toBeLessThan(30);
       expect([error['type'], error['code']]).toEqual([type, code]);
       expect(error['message']).toContain(`Budget ${ids[0]} `);
       expect(error['message']).toContain('1 of 1 (requests)');

@@ -1,6 +1,6 @@
 import type { AdmitReply, BudgetExceeded } from '@tollgate/keyspace';
 import type { SpentBudget } from '../../observe/refusal-log.ts';
-import { Refusal, retryHeaders } from '../../refusals.ts';
+import { Refusal } from '../../refusals.ts';
 
 const UNIT_WORDS = {
   charged_tokens: 'charged tokens',
@@ -24,8 +24,12 @@ export function budgetExceeded(reply: BudgetExceeded): Refusal {
       ? 'It has no end'
       : `It has room again at ${new Date(endsAtMs).toISOString()}`;
   const detail = `Budget ${budgetId} of ${scope === null ? 'this key or account' : SCOPES[scope].of} does not cover the request: ${written(used)} of ${written(limit)} (${UNIT_WORDS[unit]}) is used. ${resets}; its owner can raise it in the console or with the interface.`;
-  const headers = endsAtMs === null ? {} : retryHeaders(Math.max(0, endsAtMs - Date.now()));
-  return new BudgetSpent(reply, { detail, headers });
+  return new BudgetSpent(reply, { detail, headers: endsAtMs === null ? {} : waitFor(endsAtMs) });
+}
+
+/** The exact wait, also beyond the minute that SDKs honour: `x-should-retry: false` of each such refusal keeps them from trying again. */
+function waitFor(endsAtMs: number): Record<string, string> {
+  return { 'retry-after': String(Math.max(1, Math.ceil((endsAtMs - Date.now()) / 1000))) };
 }
 
 /** The rest of a budget is too small for a request. */
