@@ -53,7 +53,7 @@ export interface AppParts {
   sealer: IdSealer;
   reach: StoredReach;
   cors: Cors;
-  /** Null while neither traces nor the access log are on. */
+  /** Is null while traces and the access log are both off. */
   observer: Observer | null;
 }
 
@@ -62,7 +62,7 @@ type Edge = Omit<ClientRequest, 'protocol' | 'isCompaction'>;
 /** Answers every request of the server. Never throws. */
 export type App = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
-/** Paths to what answers them. */
+/** Maps paths to the handlers that answer them. */
 export function createApp(parts: AppParts): App {
   const router = new Router();
   const { operations } = parts;
@@ -81,7 +81,7 @@ export function createApp(parts: AppParts): App {
       getModel(parts.admitter, { ...modelsRequest(edge, operations), name }),
     );
   }
-  // Claude Code knocks here before its first request.
+  // Claude Code calls this path before its first request.
   answer(router, parts, ['GET'], '/api/hello', () => ({ message: 'hello' }));
   answer(router, parts, ['GET'], '/', () => ({ service: 'tollgate' }));
   serveOperations(router, operations);
@@ -106,7 +106,7 @@ export function createApp(parts: AppParts): App {
 
 const RESPONSES = '/v1/responses';
 
-/** The interface of models, for those who call another path of it. */
+/** Lists the paths of the models' interface, for callers of an unknown one. */
 function servedPaths({ served }: Router): string {
   return served
     .filter(({ path }) => path.startsWith('/v1'))
@@ -213,7 +213,7 @@ function answer(
   });
 }
 
-/** The path is not served, or with other methods. */
+/** The path is unknown, or has other methods. */
 function refuse(
   exchange: Exchange,
   parts: AppParts,
@@ -238,7 +238,7 @@ function refusalOf({ incoming }: Exchange, route: Route | null, router: Router):
   return new Refusal('method_not_allowed', { headers: { allow }, detail });
 }
 
-/** For all paths that are none: a caller must not make labels. */
+/** All unknown paths share this label, because a caller must not create labels. */
 const NO_ROUTE = '_none';
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
@@ -256,7 +256,7 @@ function noteServed({ operations }: AppParts, edge: Edge, route: string): void {
 }
 
 type Asked = Pick<ClientRequest, 'protocol' | 'isCompaction'>;
-/** The parameters of paths that serve no model: an `Edge` does not show them. */
+/** Holds the parameters of paths that serve no model, which an `Edge` does not show. */
 const NO_MODEL: Asked = { protocol: 'chat', isCompaction: false };
 
 function edgeOf(

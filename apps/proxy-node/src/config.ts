@@ -5,8 +5,8 @@ import { TRACES_SETTINGS } from '@tollgate/tracing';
 import { z } from 'zod';
 
 /**
- * Every variable a proxy node reads, in one place (docs/configuration.md is generated from this schema). Times end in `_MS`, sizes in `_BYTES`.
- * Each limit names what breaks without it.
+ * Lists every variable that a proxy node reads; docs/configuration.md is generated from it. Times end in `_MS`, sizes in `_BYTES`. Each limit states
+ * what breaks without it.
  */
 const count = (fallback: number) => z.coerce.number().int().positive().default(fallback);
 const secret = z.string().superRefine((text, context) => {
@@ -15,7 +15,7 @@ const secret = z.string().superRefine((text, context) => {
 });
 const encryptionKey = secret.regex(/^[A-Za-z0-9_-]{43}$/, 'must be 32 bytes in base64url');
 
-/** Clients need these headers besides the body: ids, waits, limits, and the fate of the request. */
+/** Clients need these headers beside the body: ids, waits, limits, and the state of the request. */
 const CORS_EXPOSED_DEFAULT = [
   'x-request-id',
   'request-id',
@@ -31,7 +31,7 @@ const CORS_EXPOSED_DEFAULT = [
   'x-tollgate-upstream',
 ];
 
-/** A comma-separated list; a part that `item` refuses stops the process. */
+/** Reads a comma-separated list; a part that `item` refuses stops the process. */
 const listOf = (item: z.ZodType<string, string>) =>
   z
     .string()
@@ -247,7 +247,7 @@ export function workerCount({ WORKERS }: Pick<Config, 'WORKERS'>): number {
   return WORKERS === 'auto' ? availableParallelism() : WORKERS;
 }
 
-/** Throws an Error whose message names each bad variable, never its value. */
+/** Throws an Error that names each wrong variable, never its value. */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const read = parseEnvironment(configSchema, withCredential(environment));
   if ('data' in read) return read.data;
@@ -256,7 +256,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   );
 }
 
-/** The credential from its file, where one is named. Throws an Error that says what to put there. */
+/** Reads the credential from its file, when one is named. Throws an Error that says what to put there. */
 function withCredential(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const { NODE_CREDENTIAL_FILE: file, NODE_NAME: name } = environment;
   if (!file) return environment;

@@ -1,4 +1,4 @@
-/** After so many deletions, or as many as there are entries, what is left moves to a fresh table. */
+/** After this many deletions, or as many as there are entries, the rest moves to a new table. */
 const DELETIONS_MAX = 64;
 
 /**
@@ -24,7 +24,7 @@ export class LiveMap<K, V> {
     this.#entries.set(key, value);
   }
 
-  /** False when there was none. */
+  /** Returns false when there was none. */
   delete(key: K): boolean {
     if (!this.#entries.delete(key)) return false;
     this.#deletions += 1;
@@ -40,7 +40,7 @@ export class LiveMap<K, V> {
   }
 }
 
-/** The same for a set. */
+/** Is the same structure for a set. */
 export class LiveSet<T> {
   readonly #members = new LiveMap<T, T>();
 
@@ -52,7 +52,7 @@ export class LiveSet<T> {
     this.#members.set(member, member);
   }
 
-  /** False when it was not in. */
+  /** Returns false when it was not a member. */
   delete(member: T): boolean {
     return this.#members.delete(member);
   }

@@ -1,4 +1,4 @@
-/** Lets other requests continue between two batches of long work. */
+/** Lets other requests run between two batches of long work. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,17 +1,17 @@
 import { THREAD_NOT_FOUND, type ClientErrorCode, type ErrorShape } from '@tollgate/protocols';
 
-/** Text fit for the client: the same in both shapes, or in each vendor's own words, by which SDKs and LiteLLM tell errors apart. */
+/** Is a text for the client: the same in all shapes, or in each vendor's words, by which SDKs and LiteLLM distinguish errors. */
 export type PublicText = string | Readonly<Record<Exclude<ErrorShape, 'generate'>, string>>;
 
 /**
- * Every expected no of a node: which client error it is (libs/protocols knows its status and words in each protocol), the public text, and a
- * finer code where clients receive one. The operator's text goes to the log only.
+ * Describes an expected refusal of a node: the client error (libs/protocols has its status and text in each protocol), the public text, and a finer
+ * code where clients get one. The operator's text goes only to the log.
  */
 export interface RefusalRow {
   error: ClientErrorCode;
   message: PublicText;
   vendorCode?: string;
-  /** `ClientError.details`. */
+  /** The `ClientError.details`. */
   details?: object;
 }
 
@@ -171,7 +171,7 @@ export const REFUSALS = {
 
 export type RefusalCode = keyof typeof REFUSALS;
 
-/** The longest wait the OpenAI SDK honours; the exact value travels in other headers. */
+/** This is the longest wait that the OpenAI SDK honours; other headers carry the exact value. */
 const RETRY_AFTER_SECONDS_MAX = 60;
 
 export class Refusal extends Error {
@@ -179,10 +179,10 @@ export class Refusal extends Error {
   readonly #text: PublicText;
   readonly param: string | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** The subject of the refusal, for the operator's log alone. */
+  /** The subject of the refusal, for the operator's log only. */
   readonly about: string | null;
 
-  /** `detail` replaces the public text where the request itself explains more; it must hold nothing secret. */
+  /** `detail` replaces the public text when the request itself explains more; it must contain no secret. */
   constructor(
     code: RefusalCode,
     {
@@ -212,19 +212,19 @@ export class Refusal extends Error {
   }
 }
 
-/** `name`: as the request has it. A model that exists and one that does not are refused alike. */
+/** `name` is the name in the request. An existing and an unknown model are refused in the same way. */
 export function modelNotFound(name: string): Refusal {
   return new Refusal('model_not_found', { param: 'model', detail: modelNotFoundText(name) });
 }
 
-/** `enoughTokens`: with so many it starts for certain; fewer may do, as a prompt is bounded by its bytes before it is counted. */
+/** With `enoughTokens` the request certainly starts; fewer may be enough, because a prompt is bounded by its bytes before it is counted. */
 export function balanceTooLow(balance: number, enoughTokens: number): Refusal {
   return new Refusal('balance_too_low', {
     detail: balanceTooLowText(String(balance), String(enoughTokens)),
   });
 }
 
-/** OpenAI's and Anthropic's first words, by which SDKs and LiteLLM know it; then what there is, and what the owner of the account does next. */
+/** The text begins with OpenAI's and Anthropic's words, by which SDKs and LiteLLM recognise it; the balance and the remedy follow. */
 function balanceTooLowText(balance: string, enough: string): PublicText {
   const text = `the token balance for this model is ${balance}, and ${enough} are enough for this request to start. Buy tokens for the model in the console (Models), or ask the administrator of this gateway.`;
   return {
@@ -241,7 +241,7 @@ function modelNotFoundText(name: string): PublicText {
   };
 }
 
-/** `Retry-After` for an exact wait, capped; says not to retry at all when the cap would mislead. */
+/** Returns `Retry-After` for an exact wait, capped; it says not to retry when the cap would mislead. */
 export function retryHeaders(waitMs: number): Record<string, string> {
   const exactSeconds = Math.max(1, Math.ceil(waitMs / 1000));
   const headers: Record<string, string> = {

@@ -3,7 +3,7 @@ import type { SnapshotModel } from '@tollgate/snapshot';
 import { startLocalUpstream, type LocalUpstream } from './testing/local-upstream.ts';
 import { startNodeUnderTest, type NodeUnderTest } from './testing/node-under-test.ts';
 
-/** The attacks of the threat model that a node must bear by itself, by number. Attacks on a single part are in that part's spec. */
+/** Runs the attacks of the threat model that a node itself must resist, by number. Attacks on a single part are in that part's spec. */
 export let node: NodeUnderTest;
 export let upstream: LocalUpstream;
 let model: SnapshotModel;
@@ -26,7 +26,7 @@ export async function charged(send: () => Promise<unknown>): Promise<number> {
   return before - (await node.settledBalance(model));
 }
 
-/** Called by the spec that imports the parts: one node and one upstream serve them all. */
+/** The spec that imports the parts calls this: one node and one upstream serve them all. */
 export function shareNode(): void {
   beforeAll(async () => {
     node = await startNodeUnderTest();

@@ -1,12 +1,12 @@
-/** Timers that can be replaced: none keeps the process alive. Each call but `soon` returns what ends it. */
+/** Provides replaceable timers, none of which keeps the process alive. Each call except `soon` returns a function that cancels it. */
 export interface Timers {
   every(ms: number, act: () => void): () => void;
   after(ms: number, act: () => void): () => void;
-  /** Once what runs now and what it resolved has run. */
+  /** Runs `act` after the current code and everything that it resolved. */
   soon(act: () => void): void;
 }
 
-/** Measures durations, chooses moments and waits for them, for one process. */
+/** Measures durations and waits for times, for one process. */
 export interface Clock {
   now: () => number;
   random: () => number;
@@ -29,7 +29,7 @@ export function pause(timers: Timers, ms: number): Promise<void> {
   return new Promise((resolve) => timers.after(ms, resolve));
 }
 
-/** An act that is repeated only while there is something to do: an idle process is not woken for it. */
+/** Repeats an act only while there is something to do, so that an idle process is not woken. */
 export class Beat {
   readonly #timers: Timers;
   readonly #ms: number;
@@ -37,14 +37,14 @@ export class Beat {
   #stop: (() => void) | null = null;
   #isOver = false;
 
-  /** `act` says whether there is more to do. */
+  /** `act` returns whether there is more to do. */
   constructor(timers: Timers, ms: number, act: () => boolean) {
     this.#timers = timers;
     this.#ms = ms;
     this.#act = act;
   }
 
-  /** There is something to do. The first time comes after a whole period. */
+  /** Starts the beat; the act first runs after a whole period. */
   begin(): void {
     if (this.#isOver) return;
     this.#stop ??= this.#timers.every(this.#ms, () => {
@@ -52,7 +52,7 @@ export class Beat {
     });
   }
 
-  /** Nothing begins after it. */
+  /** Nothing begins after this call. */
   end(): void {
     this.#isOver = true;
     this.#pause();

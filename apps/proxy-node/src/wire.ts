@@ -11,7 +11,7 @@ import { layFoundation, type Foundation } from './wire/foundation.ts';
 import { createServing, type Serving } from './wire/serving.ts';
 import type { PrimaryPort } from './workers/worker-scrape.ts';
 
-/** A worker of a node that is stopped, or not registered yet, also listens after this, because it has health to report. */
+/** A worker of a stopped or unregistered node also listens after this time, because it reports health. */
 const JOIN_MS = 3_000;
 const JOIN_POLL_MS = 20;
 
@@ -22,8 +22,8 @@ export interface RunningNode {
 }
 
 /**
- * Makes and joins the parts of a node; only this file and `wire/` do. With a `primary` others serve on the same port already, so this one joins them only when
- * it can serve too, or when the fleet has had time to report that it must not.
+ * Creates and connects the parts of a node; only this file and `wire/` do so. With a `primary`, other workers already serve on the same port, so this
+ * worker joins them only when it can serve, too, or when the fleet has had time to report that it must not.
  */
 export async function startNode(
   config: Config,
@@ -41,7 +41,7 @@ export async function startNode(
   });
   const reporter = followFleet(foundation, serving);
   heard.report = () => void reporter.report();
-  // At the first start and after each outage: what was missed meanwhile is caught up with at once.
+  // At the first start and after each outage the node catches up at once.
   onRedisReturn(redis.plain, () => void follower.pull().then(() => reporter.report()));
   await follower.start();
   for (const run of recorder.adopted) serving.background.take(run);

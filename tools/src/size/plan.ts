@@ -12,7 +12,7 @@ const DAY_SECONDS = 86_400;
 const SUM_BYTES = 262;
 /** Row, index entries and, after a checkpoint, whole pages. An estimate. */
 const WAL_OF_A_ROW = 2;
-/** Sums by day are kept for ever, which is planned as five years; by hour and minute as `USAGE_PERIODS` says. */
+/** Plans sums by day for five years, because they are never deleted; sums by hour and minute as long as `USAGE_PERIODS` keeps them. */
 const SUMS_KEPT_DAYS = 5 * 365;
 const HOURS_KEPT_DAYS = 90;
 const MINUTES_KEPT_DAYS = 2;

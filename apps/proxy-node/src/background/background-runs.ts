@@ -18,14 +18,14 @@ import { RunEvidence, tokensOf } from './run-evidence.ts';
 
 const FIRST_WAIT_MS = 1_000;
 const WAIT_GROWTH = 1.5;
-/** A store may take a moment to show what it has just taken. */
+/** A store may need a moment to show an object that it has just accepted. */
 const ABSENCES_MAX = 3;
-/** After its time a run is cancelled, and its upstream has this long to report the usage. */
+/** A run that lasts too long is cancelled, and its upstream has this long to report the usage. */
 const FINAL_GRACE_MS = 60_000;
-/** A provider may know the usage of what it cancels a moment later, and nodes that show a run may be behind by a tick. */
+/** A provider may know the usage of a cancelled run slightly later, and nodes that show a run may be a tick behind. */
 const REPORT_WAIT_MS = 800;
 const REPORT_LOOK_MS = 250;
-/** A mark of a run that no node is left to settle. */
+/** The mark of a run expires this long after its end, when no node is left to settle it. */
 const MARK_SPARE_MS = 3_600_000;
 const STATUS_OK = 200;
 
@@ -37,12 +37,12 @@ export interface BackgroundOptions {
   onFinal: (rid: string, final: UsageFinal, excessTokens: number) => void;
   /** Returns the largest number of output tokens that a run of this hold can have generated in this time. */
   generatedTokens: (hold: OpenHold, runningMs: number) => number;
-  /** The hold at the price of an answer that was made at these ordinary services. */
+  /** Returns the hold at the price of an answer that was made at these ordinary services. */
   asAnswered: (hold: OpenHold, services: readonly string[]) => OpenHold;
   node: string;
   /** A run that lasts longer is cancelled. */
   lifeMs: number;
-  /** The longest pause between two looks at a run. */
+  /** The longest pause between two reads of a run. */
   pollMs: number;
   log: Pick<Logger, 'warn' | 'info'>;
   now?: () => number;
@@ -55,7 +55,7 @@ interface Run extends AdoptedRun {
   endedBy: EndedBy | null;
   isCancelled: boolean;
   isAsking: boolean;
-  /** Something has changed while it was being asked for. */
+  /** True when something has changed while the run was being read. */
   isWoken: boolean;
   absences: number;
   failures: number;
@@ -64,8 +64,8 @@ interface Run extends AdoptedRun {
 }
 
 /**
- * Answers that their upstreams make in the background. The hold of each stays in the journal, and is renewed, until its upstream says what the answer came to:
- * then it is settled. A process that ends leaves them to the next one on its journal.
+ * Follows answers that their upstreams generate in the background. Each hold stays in the journal and is renewed until its upstream reports the
+ * usage; then it is settled. A process that ends leaves them to the next one on its journal.
  */
 export class BackgroundRuns {
   readonly #options: BackgroundOptions;
@@ -86,14 +86,14 @@ export class BackgroundRuns {
     return this.#runs.size;
   }
 
-  /** Its upstream has named it: in the journal when this returns, before its client knows of it. */
+  /** Starts a run that its upstream has named. The journal has it when this returns, before its client knows about it. */
   begin(handle: HoldHandle, seen: Omit<BackgroundRun, 'untilMs'>): OpenHold {
     const hold = handle.detach({ ...seen, untilMs: this.#now() + this.#options.lifeMs });
     this.#mark(hold);
     return hold;
   }
 
-  /** Follows it to its end; `handle` is settled then. */
+  /** Follows a run to its end; `handle` is settled then. */
   take({ hold, handle }: AdoptedRun): void {
     const { background } = hold;
     if (!background || this.#isClosed) return;
@@ -121,17 +121,17 @@ export class BackgroundRuns {
     });
   }
 
-  /** Settled by its own stream. */
+  /** The run was settled by its own stream. */
   over(hold: OpenHold): void {
     this.#options.marks.remove(placeOf(hold)).catch(() => undefined);
   }
 
-  /** A client is being shown so many output tokens of it, if it is this process's. */
+  /** A client is being shown this many output tokens of the run, if it is this process's. */
   shown(place: BackgroundPlace, tokens: number): void {
     this.#runs.get(nameOf(place))?.evidence.shown(tokens);
   }
 
-  /** Its client had it cancelled, which its upstream answered so: it is checked now, if it is this process's. */
+  /** A client had the run cancelled, and its upstream answered so: it is checked now, if it is this process's. */
   wake(place: BackgroundPlace, cancelled: StoredResponse | null): void {
     const run = this.#runs.get(nameOf(place));
     if (!run) return;
@@ -147,7 +147,7 @@ export class BackgroundRuns {
   #wait(run: Run, atLeastMs = 0): void {
     run.stopWaiting();
     if (this.#isClosed) return;
-    // However long an upstream asks to be left alone, a run is over at its time.
+    // A run ends at its time, however long an upstream asks to be left alone.
     const leftMs = run.background.untilMs + FINAL_GRACE_MS - this.#now();
     const waitMs = Math.max(run.waitMs, Math.min(atLeastMs, leftMs));
     run.waitMs = Math.min(this.#options.pollMs, run.waitMs * WAIT_GROWTH);
@@ -186,7 +186,7 @@ export class BackgroundRuns {
     this.#wait(run);
   }
 
-  /** Settles a run that its caller ended once its provider has reported it, or has had time to. */
+  /** Settles a run that its caller ended, after its provider has reported it or has had time to. */
   async #over(run: Run, response: StoredResponse): Promise<void> {
     const { evidence, endedBy } = run;
     const isCut = response.status === 'cancelled' && endedBy !== 'upstream_interrupted';
@@ -197,12 +197,12 @@ export class BackgroundRuns {
     }
     const log = await this.#calls.log(run.hold);
     if (log) await evidence.readLog(log);
-    // Settled without what other nodes have shown, it would be charged too little.
+    // Without what other nodes have shown, the run would be charged too little.
     await this.#hear(run);
     return this.#settle(run, response);
   }
 
-  /** Marked again at each look, for a Redis that has lost it. */
+  /** The mark is written again at each read, for a Redis that has lost it. */
   async #hear({ hold, evidence }: Run): Promise<void> {
     this.#mark(hold);
     evidence.hear(await this.#options.marks.read(placeOf(hold)));

@@ -6,7 +6,7 @@ import type { CallDeadlines } from '../upstream/pace/call-deadlines.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 
-/** The events of a response that has ended are there at once. A client that deletes the response waits for them. */
+/** The events of an ended response arrive at once. A client that deletes the response waits for them. */
 const LOG: CallDeadlines = {
   firstByteMs: null,
   firstTokenMs: null,
@@ -15,7 +15,7 @@ const LOG: CallDeadlines = {
   totalMs: 10_000,
 };
 
-/** Asks the upstream that makes a response in the background about it. Throws UpstreamFailure. */
+/** Asks an upstream about a response that it generates in the background. Throws UpstreamFailure. */
 export class RunCalls {
   readonly #calls: Pick<SideCalls, 'whole' | 'stream'>;
   readonly #upstreamById: (id: number) => SnapshotUpstream | undefined;
@@ -31,13 +31,13 @@ export class RunCalls {
     this.#upstreamById = upstreamById;
   }
 
-  /** `isThere` is false where nothing is stored. */
+  /** `isThere` is false when nothing is stored. */
   async get(hold: OpenHold): Promise<{ isThere: boolean; response: StoredResponse | null }> {
     const body = await this.#calls.whole(this.#asked(hold, 'GET', ''));
     return { isThere: body !== null, response: body && readStoredResponse(body) };
   }
 
-  /** Returns the upstream's answer. Null for a response that refuses to be cancelled: it is over, as the next look shows. */
+  /** Returns the upstream's answer; null for a response that refuses to be cancelled because it has ended, as the next read shows. */
   async cancel(hold: OpenHold): Promise<StoredResponse | null> {
     try {
       const body = await this.#calls.whole(this.#asked(hold, 'POST', '/cancel'));
@@ -49,7 +49,7 @@ export class RunCalls {
     }
   }
 
-  /** Its events from the first one. Null where the upstream keeps none, which says nothing about the response. */
+  /** Returns its events from the first one; null when the upstream keeps none, which says nothing about the response. */
   async log(hold: OpenHold): Promise<UpstreamCall | null> {
     try {
       return await this.#calls.stream(this.#asked(hold, 'GET', '?stream=true'), LOG);

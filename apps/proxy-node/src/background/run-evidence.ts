@@ -6,13 +6,13 @@ import { ResponseLog, type StoredResponse } from '@tollgate/protocols';
 import { nextTurn } from '../next-turn.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
 
-/** Collects how much a run has generated where its provider reports no usage: what was shown of it, what its provider still shows, and how long it ran. */
+/** Collects how much a run has generated where its provider reports no usage: the shown text, what its provider still shows, and its duration. */
 export class RunEvidence {
   /** The most output tokens that anything has shown. */
   shownTokens = 0;
-  /** Nothing was generated that its provider does not show. */
+  /** True when its provider shows everything that was generated. */
   isAllShown = false;
-  /** By an answer other than the one that ends it. */
+  /** The usage in an answer other than the final one. */
   usage: ReportedUsage | null = null;
   /** The run in its provider's answer to the cancellation. */
   cancelled: StoredResponse | null = null;
@@ -31,7 +31,7 @@ export class RunEvidence {
     this.#limitTokens = bounds.outputTokens;
   }
 
-  /** Unix ms; null while nothing says that it has ended. */
+  /** Returns the time of its end in Unix ms; null while nothing says that it has ended. */
   get endedAtMs(): number | null {
     return this.#endedAtMs;
   }
@@ -44,14 +44,14 @@ export class RunEvidence {
     this.#endedAtMs = Math.min(this.#endedAtMs ?? atMs, atMs);
   }
 
-  /** Redis may have been written by an intruder: news raise a charge no further than to the run's limit. */
+  /** An intruder may have written to Redis, so news raises a charge at most to the run's limit. */
   hear(news: BackgroundNews | null): void {
     if (!news) return;
     this.shown(Math.floor(Math.min(news.shownTokens, this.#limitTokens)));
     if (news.cancelledAtMs !== null) this.ended(news.cancelledAtMs);
   }
 
-  /** A provider that says so has not begun to generate. */
+  /** The provider says that generation has not begun. */
   look(response: StoredResponse, atMs: number): void {
     if (response.status === 'queued' && this.shownTokens === 0) this.#startedAtMs = atMs;
     if (response.isOver) this.ended(atMs);
@@ -78,13 +78,13 @@ export class RunEvidence {
     this.shown(await tokensOf(text));
   }
 
-  /** Queued time is not counted where the provider names it. */
+  /** Queued time does not count when the provider states it. */
   generatedMs(nowMs: number): number {
     return Math.max(0, (this.#endedAtMs ?? nowMs) - this.#startedAtMs);
   }
 }
 
-/** Long texts are counted beside other requests. */
+/** Long texts are counted between other requests. */
 export async function tokensOf(text: string): Promise<number> {
   const counter = new TokenCounter();
   counter.push(text);

@@ -6,7 +6,7 @@ import { tokensOf } from '../background/run-evidence.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { Refusal, retryHeaders } from '../refusals.ts';
 
-/** A node that looks at the run by itself does so within `BACKGROUND_POLL_MS`; the caller waits for one that is near. */
+/** A node that checks the run itself does so within `BACKGROUND_POLL_MS`; the caller waits this long. */
 const WAIT_MS = 5_000;
 const LOOK_MS = 100;
 const RETRY_MS = 5_000;
@@ -19,7 +19,7 @@ export interface RunActs {
 
 type Marks = Pick<BackgroundMarks, 'has' | 'shown' | 'cancelled'>;
 
-/** Decides what clients may do to background responses of any node of the fleet, and what they are shown of them. */
+/** Decides what clients may do with background responses of any node of the fleet, and what they are shown. */
 export class BackgroundGuard {
   readonly #marks: Marks;
   readonly #runs: Pick<BackgroundRuns, 'wake' | 'shown'>;
@@ -29,11 +29,11 @@ export class BackgroundGuard {
     this.#runs = runs;
   }
 
-  /** Its usage would be deleted with it: a response that is not settled is cancelled and settled first. Throws Refusal while that takes long. */
+  /** Cancels and settles an unsettled response before it is deleted, because its usage would be deleted with it. Throws Refusal while that takes long. */
   async beforeDelete(place: BackgroundPlace, { look, cancel }: RunActs): Promise<void> {
     if (!(await this.isRunning(place))) return;
     if (!(await this.finished(place, look))) {
-      // One that has ended since refuses; any other failure shows in the next try.
+      // A run that has ended since refuses; any other failure shows in the next try.
       const answer = await cancel().catch(() => null);
       if (answer) await this.cancelled(place, answer);
       else this.#runs.wake(place, null);
@@ -47,8 +47,8 @@ export class BackgroundGuard {
   }
 
   /**
-   * The answer about a run that its upstream has finished, and that is still to be settled; null for any other. It is not cancelled: its upstream may
-   * then report its usage no more.
+   * Returns the answer about a run that its upstream has finished and that is still unsettled; null for any other. It is not cancelled, because its
+   * upstream may then no longer report its usage.
    */
   async finished(place: BackgroundPlace, look: RunActs['look']): Promise<Uint8Array | null> {
     if (!(await this.isRunning(place))) return null;
@@ -59,7 +59,7 @@ export class BackgroundGuard {
     return answer;
   }
 
-  /** Its upstream has answered a client's cancellation so. */
+  /** Notes the upstream's answer to a client's cancellation. */
   async cancelled(place: BackgroundPlace, answer: Uint8Array): Promise<void> {
     await this.#marks.cancelled(place, Date.now()).catch(() => undefined);
     await this.shownWhole(place, answer);
@@ -72,14 +72,14 @@ export class BackgroundGuard {
     await this.shown(place, await tokensOf(outputText));
   }
 
-  /** A client has seen so many output tokens of a run. While Redis does not answer, only the run's own node knows. */
+  /** A client has seen this many output tokens of a run. While Redis does not answer, only the run's own node knows. */
   async shown(place: BackgroundPlace, tokens: number): Promise<void> {
     if (tokens === 0) return;
     this.#runs.shown(place, tokens);
     await this.#marks.shown(place, tokens).catch(() => undefined);
   }
 
-  /** Is true when the response is still to be settled. */
+  /** Returns true when the response is not settled yet. */
   async isRunning(place: BackgroundPlace): Promise<boolean> {
     try {
       return await this.#marks.has(place);

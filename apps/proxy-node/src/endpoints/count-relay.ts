@@ -11,7 +11,7 @@ import { headOf, wholeBody } from '../upstream/collect-body.ts';
 import { UpstreamCall } from '../upstream/upstream-call.ts';
 import type { UpstreamPools } from '../upstream/upstream-pools.ts';
 
-/** A count is asked for before each turn of an agent: longer than this an estimate serves better. */
+/** Agents ask for a count before each turn; after this time an estimate serves better. */
 const COUNT_MS = 5_000;
 const DEADLINES = {
   firstByteMs: COUNT_MS,
@@ -21,9 +21,9 @@ const DEADLINES = {
   totalMs: COUNT_MS,
 };
 const ANSWER_BYTES_MAX = 64 * 1024;
-/** Agents ask for the same count again; a body is counted by its hash, for one account. */
+/** Agents repeat the same count, so counts are cached by the body's hash and the account. */
 const KEPT_MAX = 2_000;
-/** An upstream that could not count is not asked for this long. */
+/** An upstream that could not count is not asked again for this long. */
 const LEFT_ALONE_MS = 60_000;
 
 export interface Countable {
@@ -35,7 +35,7 @@ export interface Countable {
   clientHeaders: IncomingHttpHeaders;
 }
 
-/** Token counts of upstreams that count by themselves: those that speak the caller's protocol. Free, and no part of routing's health. */
+/** Asks upstreams that count tokens themselves, in the caller's protocol. The calls are free and do not affect routing health. */
 export class CountRelay {
   readonly #pools: UpstreamPools;
   readonly #ticker: Ticker;
@@ -49,7 +49,7 @@ export class CountRelay {
     this.#ids = ids;
   }
 
-  /** The count of the first of these routes whose upstream counts; null when it has none to give, for whatever reason. */
+  /** Returns the count of the first of these routes whose upstream counts; null when it gives none, for any reason. */
   async count(candidates: readonly Candidate[], countable: Countable): Promise<number | null> {
     const now = monotonicMs();
     const candidate = candidates.find(

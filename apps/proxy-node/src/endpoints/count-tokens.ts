@@ -23,12 +23,12 @@ import type { CountingLane } from './counting-lane.ts';
 import type { CountRelay } from './count-relay.ts';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
 
-/** The rest of a longer text is taken to be like its beginning: the answer is an estimate and free, and a whole 32 MB took 20 s of the time of all requests. */
+/** The rest of a longer text counts like its beginning: the answer is a free estimate, and counting a whole 32 MB took 20 s from all requests. */
 const COUNTED_CHARS_MAX = 2 ** 19;
 
 export interface CountRequest {
   protocol: CountingProtocol;
-  /** Set for a client of Gemini. */
+  /** Is set for a client of Gemini. */
   call?: PathCall;
   incoming: IncomingMessage;
   addressHex: string;
@@ -43,8 +43,9 @@ export interface CountRequest {
 }
 
 /**
- * `POST /v1/messages/count_tokens` and `/v1/responses/input_tokens`, free and in the window of inquiries (behaviour 33): the count of the model's own upstream where it has one, else an
- * estimate by our own tokenizer, in the counting lane, with the coefficients of the model's family.
+ * Serves `POST /v1/messages/count_tokens` and `/v1/responses/input_tokens`, free and within the window of inquiries (behaviour 33). It returns the
+ * count of the model's own upstream where there is one; otherwise an estimate of our tokenizer, in the counting lane, with the coefficients of the
+ * model's family.
  */
 export async function countTokensEndpoint(
   admitter: Admitter,
@@ -52,7 +53,7 @@ export async function countTokensEndpoint(
 ): Promise<object> {
   const { protocol, call, incoming, addressHex, rid, index, bytesMax, quota } = request;
   const { lane, relay, reach } = request;
-  // Before the body: an unknown caller must not make the node read and parse megabytes, nor learn of mistakes in them.
+  // The key is checked before the body is read, so that an unknown caller can neither make the node parse megabytes nor learn of mistakes in them.
   const access = await admitter.inquire(authenticate(incoming.headers), addressHex);
   const { accountId, subscribedModelIds } = access;
   const body = await readBody(incoming, { bytesMax, take: quota.takeFor(accountId) });
@@ -115,7 +116,7 @@ async function estimated(
   });
 }
 
-/** Estimates the tokens of the whole text from the tokens of its first `share`. */
+/** Estimates the tokens of the whole text from those of its first `share`. */
 async function tokensLike(text = '', share: number, pause: () => Promise<void>): Promise<number> {
   if (text === '') return 0;
   const chars = Math.max(1, Math.floor(text.length * Math.min(1, share)));

@@ -2,28 +2,28 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { Refusal, retryHeaders } from '../refusals.ts';
 
-/** More than a coding agent sends at once. */
+/** This is more than a coding agent sends at once. */
 const WAITING_MAX = 32;
 const WAITING_RETRY_MS = 1_000;
-/** One account may have this much tokenised in a minute: about a second of a core. Beyond it counts are estimated from a sample. */
+/** Bounds the characters of one account that are tokenised in a minute, about a second of CPU. Beyond it counts are estimated from a sample. */
 const CHARS_PER_MINUTE = 4 * 2 ** 20;
 const SAMPLE_CHARS = 2 ** 14;
 const MINUTE_MS = 60_000;
-/** Above this, accounts whose minute is over are forgotten. */
+/** Above this number, accounts whose minute is over are removed. */
 const BUDGETS_MAX = 1_000;
 
 type Job = () => Promise<void>;
 
 /**
- * Token counts are made here: one at a time in a process, accounts in turn, with a rest as long as the work. Counting is free, so the time it takes from
- * requests that are paid for is bounded: half of the process' time in all, a share of that for each account.
+ * Counts tokens one request at a time, accounts in turn, with a pause as long as the work. Counting is free, so it is bounded: it may take half of
+ * the process' time, and each account a share of that.
  */
 export class CountingLane {
   readonly #waiting = new Map<number, Job[]>();
   readonly #budgets = new Map<number, { sinceMs: number; chars: number }>();
   #isRunning = false;
 
-  /** `count` is given a pause to await between its batches. Throws Refusal when too many of the account wait already. */
+  /** `count` gets a pause to await between its batches. Throws Refusal when too many requests of the account wait. */
   run<T>(accountId: number, count: (pause: () => Promise<void>) => Promise<T>): Promise<T> {
     const jobs = this.#waiting.get(accountId) ?? [];
     if (jobs.length >= WAITING_MAX) throw tooManyWaiting();
@@ -34,7 +34,7 @@ export class CountingLane {
     return promise;
   }
 
-  /** Returns how many of these characters are to be tokenised now. The rest is assumed to be like them. */
+  /** Returns how many of these characters are tokenised now; the rest counts like them. */
   grant(accountId: number, chars: number): number {
     const nowMs = monotonicMs();
     let budget = this.#budgets.get(accountId);
@@ -52,7 +52,7 @@ export class CountingLane {
     this.#isRunning = true;
     for (const [accountId, jobs] of this.#waiting) {
       const job = jobs.shift();
-      // Behind all others that wait, or out: a Map is walked in the order of its insertions, later ones included.
+      // The account is moved behind all others that wait, or removed: a Map is iterated in insertion order, later insertions included.
       this.#waiting.delete(accountId);
       if (jobs.length > 0) this.#waiting.set(accountId, jobs);
       await job?.();

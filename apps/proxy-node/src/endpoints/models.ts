@@ -16,13 +16,13 @@ export interface ModelsRequest {
   index: RoutingIndex;
 }
 
-/** A subscription of the account, and whether the presented key may call its model now. */
+/** Describes a subscription of the account, and whether the presented key may call its model now. */
 interface Listed {
   readonly model: SnapshotModel;
   readonly isCallable: boolean;
 }
 
-/** Anthropic's own page sizes. */
+/** These are Anthropic's page sizes. */
 const PAGE_LIMIT_DEFAULT = 20;
 const PAGE_LIMIT_MAX = 1_000;
 

@@ -1,7 +1,7 @@
 import { TokenCounter } from '@tollgate/metering/token-counter';
 import type { StreamSink } from '@tollgate/protocols';
 
-/** Counts what a client is shown of an answer that is still to be settled, and reports the count of all of it, from its first event, when asked to. */
+/** Counts what a client is shown of an unsettled answer, and returns on request the count of all of it from its first event. */
 export class ShownCounter implements StreamSink {
   readonly #counter = new TokenCounter();
   readonly #onShown: (tokens: number) => void;

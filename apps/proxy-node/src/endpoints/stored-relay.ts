@@ -8,20 +8,20 @@ import { StoredStream, storedStreamDeadlines } from './stored-stream.ts';
 
 export interface StoredCall extends SideCall {
   readonly ids: StoredIds;
-  /** The client's name of the model; null where the answer names none. */
+  /** The client's name of the model; null when the answer names none. */
   readonly model: string | null;
 }
 
 /** Holds the state of a stream that is shown to a client. */
 export interface StoredView {
   readonly reply: ClientReply;
-  /** Its client has the events up to this number; -1 where the upstream leaves them out itself. */
+  /** The client has the events up to this number; -1 when the upstream omits them itself. */
   readonly after: number;
-  /** Called from time to time, and at the end, with the output tokens that the client has been shown so far; null where they are not counted. */
+  /** Is called periodically and at the end with the output tokens that the client has been shown; null when they are not counted. */
   readonly onShown: ((tokens: number) => void) | null;
 }
 
-/** Passes calls about what an upstream has stored on to it: they generate nothing and are free. */
+/** Relays calls about stored objects to the upstream that has them. They generate nothing and are free. */
 export class StoredRelay {
   readonly #calls: SideCalls;
   readonly #ticker: Ticker;
@@ -41,7 +41,7 @@ export class StoredRelay {
     this.#keepAliveMs = keepAliveMs;
   }
 
-  /** The upstream's answer with its ids sealed. Null where nothing is stored; throws UpstreamFailure. */
+  /** Returns the upstream's answer with its ids sealed; null when nothing is stored. Throws UpstreamFailure. */
   async call({ ids, model, ...asked }: StoredCall): Promise<Uint8Array | null> {
     const answer = await this.#calls.whole(asked);
     if (!answer) return null;
@@ -50,7 +50,7 @@ export class StoredRelay {
     return shown;
   }
 
-  /** Does the same as `call`, for an answer that comes in events; false where nothing is stored. */
+  /** Does the same as `call` for an answer of events; returns false when nothing is stored. */
   async stream(
     { ids, model, ...asked }: StoredCall,
     { reply, after, onShown }: StoredView,

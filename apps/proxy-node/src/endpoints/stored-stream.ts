@@ -7,7 +7,7 @@ import type { Ticker, Ticking } from '../upstream/ticker.ts';
 import type { CallDeadlines } from '../upstream/pace/call-deadlines.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
 
-/** Equals the longest stream of the upstream: what is stored may still be made. */
+/** The deadlines equal those of the upstream's longest stream, because a stored response may still be running. */
 export function storedStreamDeadlines(upstream: SnapshotUpstream): CallDeadlines {
   return {
     firstByteMs: null,
@@ -18,7 +18,10 @@ export function storedStreamDeadlines(upstream: SnapshotUpstream): CallDeadlines
   };
 }
 
-/** Passes the events of a stored response on as they come. One that breaks breaks for the client too, which may ask for the rest: the response itself has not ended. */
+/**
+ * Relays the events of a stored response as they arrive. A stream that breaks breaks for the client, too, which may ask for the rest, because the
+ * response itself has not ended.
+ */
 export class StoredStream implements Ticking {
   readonly #call: UpstreamCall;
   readonly #reader: StreamReader;
@@ -53,7 +56,7 @@ export class StoredStream implements Ticking {
     this.#keepAliveMs = keepAliveMs;
   }
 
-  /** Resolves once the client has all of it, or has left. */
+  /** Resolves when the client has all of it, or has left. */
   async pass(): Promise<void> {
     this.#reply.startStream();
     this.#reply.onGone(() => this.#over.resolve());
@@ -95,7 +98,7 @@ export class StoredStream implements Ticking {
     this.#reply.onDrain(() => this.#call.resume());
   }
 
-  /** Without an event it has said all there is. */
+  /** A stream without an event is complete. */
   #ended(): void {
     const last = this.#reader.end();
     if (this.#hasBytes && this.#reader.state !== 'finished') return this.#reply.cut();

@@ -38,10 +38,10 @@ export const STORED_PATHS: Readonly<Record<string, readonly Method[]>> = {
   '/v1/conversations/:id/items/:item': ['GET', 'DELETE'],
 };
 
-/** Each of these that is sent stores up to a body's limit at the provider: it counts as a request. */
+/** Each POST to these paths stores up to a body's limit at the provider, so it counts as a request. */
 const STORING = new Set([CONVERSATIONS, ITEMS]);
 
-/** Upstreams that are asked to store a new conversation, one after the other. */
+/** At most this many upstreams are asked, one after another, to store a new conversation. */
 const CONVERSATION_UPSTREAMS_MAX = 3;
 
 export interface StoredRequest {
@@ -51,7 +51,6 @@ export interface StoredRequest {
   index: RoutingIndex;
   /** A path of `STORED_PATHS`. */
   path: string;
-  /** Sealed. */
   id: string | undefined;
   item: string | undefined;
   quota: QuotaOfRequest;
@@ -64,8 +63,8 @@ export interface StoredRequest {
 }
 
 /**
- * Passes a call about stored responses and conversations to the upstream that has them. Free, and counted in the window of inquiries. Answers bytes, or an empty
- * object where the answer has been streamed. Throws Refusal.
+ * Relays a call about stored responses and conversations to the upstream that has them. It is free, and counts in the window of inquiries. Returns
+ * bytes, or an empty object when the answer was streamed. Throws Refusal.
  */
 export async function storedEndpoint(admitter: Admitter, request: StoredRequest): Promise<object> {
   const { incoming, addressHex, path, id, quota, relay, guard } = request;
@@ -102,13 +101,13 @@ interface Stored {
   readonly call: StoredCall;
   /** The path at the upstream, without a query. */
   readonly native: string;
-  /** The place of a run that may be made in the background; null if it has no place yet. */
+  /** The place of a possible background run; null when it has none yet. */
   readonly run: BackgroundPlace | null;
-  /** The same call to other upstreams, each of which serves it as well. */
+  /** The same call for other upstreams, each of which can serve it. */
   readonly further: readonly (() => StoredCall)[];
 }
 
-/** An upstream that does not work stores nothing: the next one is asked. Throws the last failure. */
+/** A failing upstream stores nothing, so the next one is asked. Throws the last failure. */
 async function firstAnswer(
   relay: StoredRelay,
   call: StoredCall,
@@ -171,13 +170,13 @@ async function callOf(
   return { call, native, run, further: others.map((upstream) => () => callTo(upstream).call) };
 }
 
-/** A stream of what is still to be settled is read from its beginning, wherever its client continues: so that all that was shown of it is counted. */
+/** The stream of an unsettled response is read from its beginning, wherever its client continues, so that everything that was shown is counted. */
 function showStream(
   { incoming, relay, guard, reply }: StoredRequest,
   { call, native, running }: { call: StoredCall; native: string; running: BackgroundPlace | null },
 ): Promise<boolean> {
   const after = Number(askedIn(incoming).get(AFTER) ?? -1);
-  // The upstream refuses a value that is not a number.
+  // The upstream itself refuses a value that is not a number.
   if (!running || !Number.isSafeInteger(after))
     return relay.stream(call, { reply, after: -1, onShown: null });
   const path = native + queryOf(incoming, call.ids, (name) => name !== AFTER);
@@ -185,12 +184,12 @@ function showStream(
   return relay.stream({ ...call, path }, { reply, after, onShown });
 }
 
-/** A conversation is among them, if any is named. */
+/** The list contains the conversation, if the call names one. */
 function idsOf({ id }: StoredRequest): string[] {
   return id === undefined ? [] : [id];
 }
 
-/** Returns the maker of the ids that the answer shows. The ids of its own conversation stay as the caller has them. */
+/** Returns the maker of the ids in the answer. The ids of its own conversation stay as the caller has them. */
 function makerFor(
   { keyId }: Access,
   place: StoredPlace | null,
@@ -201,13 +200,13 @@ function makerFor(
   return use ? makerOfItems(place, use) : place;
 }
 
-/** Until Redis knows of it, its maker alone reaches it. */
+/** Until Redis knows the object, only its maker reaches it. */
 async function made({ reach }: StoredRequest, access: Access, answer: Uint8Array): Promise<void> {
   const { id } = JSON.parse(Buffer.from(answer).toString('utf8')) as { id?: unknown };
   if (typeof id === 'string') await reach.made(access, id).catch(() => undefined);
 }
 
-/** Names the upstream that has it. A new conversation has no place yet: any of several may store it. */
+/** Returns the upstream that has the object. A new conversation has no place yet: any of several upstreams may store it. */
 function placeOf(
   { id, index }: StoredRequest,
   access: Access,
@@ -228,7 +227,7 @@ function nativePath({ path, id, item }: StoredRequest, ids: StoredIds): string {
   return path.replace('/v1', '').replace(':id', native(id)).replace(':item', native(item));
 }
 
-/** A cancellation says nothing. What goes into a conversation is read as a request that uses it is. */
+/** A cancellation has no body. Items for a conversation are read like a request that uses it. */
 function bodyFor(
   { path, reply }: StoredRequest,
   raw: Buffer,
@@ -243,7 +242,10 @@ function bodyFor(
 
 const NOTHING = new Uint8Array();
 
-/** A new conversation belongs to no model: the upstreams that store one, of the models that the caller is subscribed to and may use, in the order of their routes. */
+/**
+ * A new conversation belongs to no model. Returns the upstreams that store one, of the models that the caller is subscribed to and may use, in the
+ * order of their routes.
+ */
 function conversationsOf(
   index: RoutingIndex,
   { subscribedModelIds, allowedModels }: Access,

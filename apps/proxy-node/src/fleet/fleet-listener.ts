@@ -9,9 +9,9 @@ export interface FleetListenerParts {
   follower: SnapshotFollower;
   reporter: NodeReporter;
   dump: (request: Extract<FleetMessage, { kind: 'dump' }>) => Promise<void>;
-  /** A request of this worker is to end; `mac` says that a control plane wants it. */
+  /** Ends a request of this worker; `mac` proves that a control plane asks for it. */
   endRequest: (request: { rid: string; mac: string }) => void;
-  /** Whatever is remembered of this API key is out of date. */
+  /** Everything that is cached of this API key is out of date. */
   keyChanged: (keyHash: string) => void;
   subscriptionChanged: (subscription: { accountId: number; modelId: number }) => void;
   /** A shard that had lost its data is full again. */
@@ -21,13 +21,13 @@ export interface FleetListenerParts {
   log: Logger;
 }
 
-/** Acts on each message to the fleet. The periodic pull and report repair a missed one. */
+/** Handles each message to the fleet. The periodic pull and report compensate for a lost one. */
 export function fleetListener(parts: FleetListenerParts): (message: FleetMessage) => void {
   const { name, follower, reporter } = parts;
   return (message) => {
     switch (message.kind) {
       case 'snapshot':
-        // Also when there was nothing new to apply: the control plane that announced it waits for the report of what this worker runs.
+        // The worker reports also when there was nothing new to apply, because the control plane that announced it waits for the report.
         return void follower.pull().then(() => reporter.report());
       case 'reload':
         if (message.node === null || message.node === name) void follower.reload();

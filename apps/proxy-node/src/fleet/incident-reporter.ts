@@ -6,15 +6,15 @@ const PERIOD_MS = 1_000;
 
 export interface IncidentReporterParts {
   incidents: Pick<IncidentLog, 'take'>;
-  /** `IncidentReports` fits. */
+  /** `IncidentReports` implements it. */
   reports: { write(upload: IncidentUpload): Promise<void> };
-  /** Address of the worker. */
+  /** The address of the worker. */
   node: string;
   credential: string;
   log: Logger;
 }
 
-/** Reports to the control plane, at most once a second, what went wrong here. A report that Redis does not take is sent again, before anything newer. */
+/** Reports incidents of this worker to the control plane, at most once a second. A report that Redis did not take is sent again before anything newer. */
 export class IncidentReporter {
   readonly #parts: IncidentReporterParts;
   readonly #credentialHash: string;

@@ -3,23 +3,23 @@ import type { FleetMessage, NodeDump, NodeTable } from '@tollgate/contracts';
 export interface DumpTable {
   entries: () => number;
   limit: number | null;
-  /** Rows must hold no secret: they are shown to administrators. `accountId`: those of one account, where the table knows accounts. */
+  /** Returns rows without secrets, because administrators see them. `accountId` selects the rows of one account, where the table has accounts. */
   rows: (accountId?: number) => NodeDump['rows'];
 }
 export type DumpTables = Readonly<Record<NodeTable, DumpTable>>;
 
 type DumpRequest = Extract<FleetMessage, { kind: 'dump' }>;
 
-/** The contract's own bound on rows in one answer. */
+/** The contract bounds the rows of one answer to this number. */
 const PAGE_SIZE_MAX = 1_000;
 
-/** A worker's in-memory tables, one page at a time (`proxy/stats` and `proxy/stats/dict`). */
+/** Returns one page of a worker's in-memory tables (`proxy/stats` and `proxy/stats/dict`). */
 export function composeDump(
   tables: DumpTables,
   request: DumpRequest,
   { name, worker }: { name: string; worker: number },
 ): NodeDump {
-  // A control plane of a later release may ask for a table that this one does not have.
+  // A control plane of a later release may ask for a table that this node does not have.
   const [, table] = Object.entries(tables).find(([name]) => name === request.table) ?? [];
   const pageSize = Math.min(request.page_size, PAGE_SIZE_MAX);
   const rows = table?.rows(request.account_id) ?? [];

@@ -37,11 +37,11 @@ export interface NodeReporterParts {
   gate: Gate;
   follower: SnapshotFollower;
   unacknowledged: () => number;
-  /** Worst first. */
+  /** The worst upstream is first. */
   journalsSetAside: () => number;
   failingUpstreams: () => NodeReport['upstreams'];
   doubtedUpstreams: () => NodeReport['doubted'];
-  /** 0 while the node's clock agrees with those of its providers. */
+  /** Returns 0 while the node's clock agrees with those of its providers. */
   clockAheadMs: () => number;
   identity: NodeIdentity;
   periodMs: number;
@@ -60,10 +60,10 @@ const REMEDIES = {
 export class NodeReporter {
   readonly #parts: NodeReporterParts;
   readonly #credentialHash: string;
-  /** Follows the last desired state that names credentials. */
+  /** True when the last desired state does not accept this node's credential. */
   #hasWrongCredential = false;
   #timer: NodeJS.Timeout | null = null;
-  /** The state from the previous report: a report does not wait for a new one. */
+  /** The state at the previous report, so that a report does not wait for a new measurement. */
   #redis: NodeReport['redis'] = null;
   #isFailing = false;
 
@@ -81,7 +81,7 @@ export class NodeReporter {
     if (this.#timer) clearInterval(this.#timer);
   }
 
-  /** Never throws: an unheard report is made up for by the next. */
+  /** Never throws: the next report replaces one that was lost. */
   async report(): Promise<void> {
     const { fleet, identity, log } = this.#parts;
     try {
@@ -102,7 +102,7 @@ export class NodeReporter {
     }
   }
 
-  /** A node without a desired state is not part of the fleet yet: it waits for its registration. */
+  /** A node without a desired state is not part of the fleet yet and waits for its registration. */
   #follow(desired: DesiredNodeState | null): void {
     const { gate, log, identity } = this.#parts;
     const before = gate.closure;
@@ -159,7 +159,7 @@ function abilitiesOf(shards: number, aheadMs: number): string[] {
   return [...NODE_ABILITIES, ...READ_FORMATS, shardsAbility(shards), ...clock];
 }
 
-/** Null means that the node serves. */
+/** Returns null when the node may serve. */
 function closureBy(desired: DesiredNodeState | null): Exclude<Closure, 'draining'> | null {
   switch (desired?.state) {
     case 'serve':

@@ -10,7 +10,7 @@ import type { DumpTables } from './node-dump.ts';
 
 const SEALED = '[sealed]';
 
-/** The in-memory tables of a worker, as administrators may see them: secrets and key hashes stay out. */
+/** Returns the in-memory tables of a worker for administrators, without secrets and key hashes. */
 export function nodeTables({
   follower,
   health,

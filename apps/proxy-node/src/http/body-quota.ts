@@ -1,34 +1,34 @@
 import { Refusal, retryHeaders } from '../refusals.ts';
 
-/** Bodies of the largest size a node holds at once. Reading and parsing one takes about three times its bytes. */
+/** A node holds at most this many bodies of the largest size. Reading and parsing one takes about three times its bytes. */
 const LARGEST_BODIES = 16;
 const RETRY_MS = 1_000;
 
 export interface TakeQuota {
-  /** Takes room for so many bytes more. Throws Refusal where there is none. */
+  /** Takes room for this many more bytes. Throws Refusal when there is none. */
   (bytes: number): void;
   /**
-   * Resolves when no other large body of the account is unfolding, with what ends this turn. Bodies that unfold side by side would each take a part of
-   * the room and refuse one another; one after the other, as many come through as fit.
+   * Resolves, when no other large body of the account is being decoded, with a function that ends this turn. Bodies that are decoded at the same time
+   * would each take a part of the room and refuse one another; one after another, as many as fit succeed.
    */
   turn?(): Promise<() => void>;
 }
 
 export interface QuotaOfRequest {
   takeFor(accountId: number): TakeQuota;
-  /** Gives everything back. */
+  /** Returns all room. */
   leave(): void;
 }
 
 /**
- * Room for large request bodies, shared by all requests of a process: each is kept to its end, and many would take the process down. An account's
- * first body needs no more than room; with further ones it may hold as much as they leave free: one account alone half of the room, two a third each.
- * The uploads of one account, however slow, therefore do not block the others.
+ * Provides room for large request bodies, which all requests of a process share: each body is kept to its end, and many would exhaust the memory. An
+ * account's first body only needs to fit. With further bodies an account may hold as much as they leave free: one account alone half of the room, two
+ * a third each. The uploads of one account, however slow, therefore do not block others.
  */
 export class BodyQuota {
   readonly #bytesMax: number;
   readonly #ofAccounts = new Map<number, number>();
-  /** By account: the end of its last turn. */
+  /** Maps accounts to the end of their last turn. */
   readonly #turns = new Map<number, Promise<void>>();
   #bytes = 0;
 
@@ -56,7 +56,7 @@ export class BodyQuota {
     };
   }
 
-  /** `taken`: by the same request before. */
+  /** `taken` is what the same request took before. */
   #take(accountId: number, { bytes, taken }: { bytes: number; taken: number }): void {
     const own = this.#ofAccounts.get(accountId) ?? 0;
     const free = this.#bytesMax - this.#bytes - bytes;

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { callerAddress, type AddressRange } from '@tollgate/contracts';
 import { addressHex } from '@tollgate/keyspace';
 
-/** The caller's address as 32 hex digits (IPv4 mapped into IPv6), '' when unknown. */
+/** Returns the caller's address as 32 hex digits (IPv4 mapped into IPv6); '' when it is unknown. */
 export function clientAddressHex(
   incoming: IncomingMessage,
   trusted: readonly AddressRange[],
@@ -12,7 +12,7 @@ export function clientAddressHex(
   return rememberedHex(callerAddress(peer, String(forwardedFor ?? ''), trusted));
 }
 
-/** Callers return: reading an address costs more than remembering it. Emptied when full, so that it cannot grow. */
+/** Callers return, and parsing an address costs more than a lookup. The cache is emptied when it is full. */
 const REMEMBERED_MAX = 4_096;
 const remembered = new Map<string, string>();
 

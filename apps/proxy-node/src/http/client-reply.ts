@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { monotonicMs } from '../monotonic-ms.ts';
 
-/** The one way bytes reach a client. Written straight to the socket's response: no web stream stands between upstream and client. */
+/** Writes an answer to a client. No other code does. It writes directly to the socket's response, without a web stream between upstream and client. */
 export class ClientReply {
   readonly #outgoing: ServerResponse;
   readonly #headers: Record<string, string>;
@@ -10,15 +10,15 @@ export class ClientReply {
   #stalledSince: number | null = null;
   #isDismissed = false;
 
-  /** `stallMs`: a client that reads nothing for so long although bytes wait for it is cut, so that it cannot pin what serves it. */
+  /** A client that reads nothing for `stallMs` although bytes wait for it is cut, so that it cannot hold resources. */
   constructor(outgoing: ServerResponse, { rid, stallMs }: { rid: string; stallMs: number }) {
     this.#outgoing = outgoing;
     this.#stallMs = stallMs;
-    // Both names: the OpenAI SDK reads the first, the Anthropic SDK the second.
+    // The OpenAI SDK reads the first name, the Anthropic SDK the second.
     this.#headers = { 'x-request-id': rid, 'request-id': rid };
   }
 
-  /** Headers every later answer carries; names in lower case. */
+  /** Adds headers that every later answer carries; names are in lower case. */
   addHeaders(headers: Readonly<Record<string, string>>): void {
     Object.assign(this.#headers, headers);
   }
@@ -27,17 +27,17 @@ export class ClientReply {
     return this.#outgoing.headersSent;
   }
 
-  /** The client hung up, or was cut or dismissed, before the answer was whole. */
+  /** Is true when the client disconnected, or was cut or dismissed, before the answer was complete. */
   get isGone(): boolean {
     return this.#isDismissed || (this.#outgoing.destroyed && !this.#outgoing.writableFinished);
   }
 
-  /** Status of the answer so far; 499 when the client left before there was one. */
+  /** The status of the answer so far; 499 when the client left before there was one. */
   get status(): number {
     return this.#outgoing.headersSent ? this.#outgoing.statusCode : 499;
   }
 
-  /** Calls back once when the client goes before the answer is whole. */
+  /** Calls the listener once when the client leaves before the answer is complete. */
   onGone(listener: () => void): void {
     this.#outgoing.once('close', () => {
       if (this.#isDismissed || !this.#outgoing.writableFinished) listener();
@@ -58,20 +58,20 @@ export class ClientReply {
     this.send(status, JSON.stringify(body));
   }
 
-  /** The form of its stream. */
+  /** The media type of its stream. */
   streamType = 'text/event-stream; charset=utf-8';
 
-  /** The headers leave with the first bytes: one packet, one system call. */
+  /** The headers leave with the first bytes, in one packet and one system call. */
   startStream(): void {
     if (this.isGone || this.isStarted) return;
-    // The two last headers keep nginx and compressing proxies from holding events back.
+    // The last two headers keep nginx and compressing proxies from delaying events.
     this.#headers['content-type'] = this.streamType;
     this.#headers['cache-control'] = 'no-cache, no-transform';
     this.#headers['x-accel-buffering'] = 'no';
     this.#outgoing.writeHead(200, this.#headers);
   }
 
-  /** False when the client reads slower than bytes come: stop until `onDrain`. */
+  /** Returns false when the client reads more slowly than bytes arrive: stop until `onDrain`. */
   write(bytes: Uint8Array): boolean {
     if (bytes.byteLength === 0 || this.isGone) return true;
     const isFlowing = this.#outgoing.write(bytes);
@@ -86,12 +86,12 @@ export class ClientReply {
     });
   }
 
-  /** Bytes wait for the client. */
+  /** Is true when bytes wait for the client. */
   get isBlocked(): boolean {
     return this.#stalledSince !== null;
   }
 
-  /** To be asked while the answer is being written; its last bytes are watched here. */
+  /** Is asked while the answer is being written; this class watches its last bytes. */
   isStalled(now: number): boolean {
     return this.#stalledSince !== null && now - this.#stalledSince > this.#stallMs;
   }
@@ -103,12 +103,12 @@ export class ClientReply {
     this.#watchLastBytes();
   }
 
-  /** Cuts the connection: the answer cannot be made whole any more. */
+  /** Cuts the connection, because the answer can no longer be completed. */
   cut(): void {
     this.#outgoing.destroy();
   }
 
-  /** Ends the answer for its client, with this error where none has begun: its maker sees a client that has left. */
+  /** Ends the answer for its client, with this error when no answer has begun. Its maker sees a client that has left. */
   dismiss(status: number, body: Uint8Array): void {
     if (this.isGone) return;
     if (this.isStarted) this.cut();
@@ -117,8 +117,8 @@ export class ClientReply {
   }
 
   /**
-   * They may lie in the socket long after the request is over. A timer of its own looks whether they become fewer: Node's time-out of the socket
-   * restarts with every byte that the client sends.
+   * The last bytes may stay in the socket long after the request. A separate timer checks whether they become fewer, because Node's socket time-out
+   * restarts with every byte from the client.
    */
   #watchLastBytes(): void {
     const { socket, writableLength } = this.#outgoing;
@@ -135,10 +135,13 @@ export class ClientReply {
   }
 }
 
-/** A client that reads nothing is cut a quarter late at most. */
+/** A client that reads nothing is cut at most a quarter of the time late. */
 const LOOKS_PER_STALL = 4;
 
-/** Bytes that the system has not taken yet. A single large write counts as a whole until its end in `writableLength`; the handle knows how much of it is left. */
+/**
+ * Returns the bytes that the system has not taken yet. `writableLength` counts a single large write completely until its end; the handle knows the
+ * remaining part.
+ */
 function waitingBytes(socket: Socket): number {
   const { _handle: handle } = socket as Socket & { _handle?: { writeQueueSize?: number } | null };
   return handle?.writeQueueSize ?? socket.writableLength;

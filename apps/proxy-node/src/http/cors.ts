@@ -3,31 +3,31 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 const PREFLIGHT_SECONDS = 600;
 const METHODS = 'GET, HEAD, POST, DELETE';
-/** A header that names nothing but header names; anything else is not repeated to the browser. */
+/** Matches a header that contains only header names; another one is not repeated to the browser. */
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?: *, *[\w!#$%&'*+.^`|~-]+)*$/;
 
 type Headers = Readonly<Record<string, string>>;
 const NONE: Headers = {};
 
 /**
- * Cross-origin calls of browsers (Fetch standard, CORS protocol). Without an origin in the setting no answer carries a header of it, so every browser
- * keeps to its own origin. Credentials are never allowed: a key comes in a header that the page itself sets.
+ * Answers cross-origin calls of browsers (Fetch standard, CORS protocol). Without a configured origin no answer carries a CORS header, so browsers
+ * allow only the same origin. Credentials are never allowed: a key comes in a header that the page itself sets.
  */
 export class Cors {
   readonly #origins: ReadonlySet<string>;
   readonly #exposed: string;
 
-  /** `origins`: exact, such as `https://app.example`, or `*` for every one. `exposed`: names of headers that pages may read. */
+  /** `origins` lists exact origins, such as `https://app.example`, or `*` for every one. `exposed` lists headers that pages may read. */
   constructor({ origins, exposed }: { origins: readonly string[]; exposed: readonly string[] }) {
     this.#origins = new Set(origins);
     this.#exposed = exposed.join(', ');
   }
 
-  /** For every answer to a request with these headers; none where its origin is not allowed. */
+  /** Returns the headers for every answer to a request with these headers; none when its origin is not allowed. */
   headersFor({ origin }: IncomingHttpHeaders): Headers {
     if (this.#origins.size === 0) return NONE;
     const isAny = this.#origins.has('*');
-    // The answer depends on the origin, also for those that get no permission: a cache must not give it to another one.
+    // The answer depends on the origin, also for origins without permission, so a cache must not give it to another origin.
     const vary: Headers = isAny ? NONE : { vary: 'Origin' };
     if (origin === undefined || !(isAny || this.#origins.has(origin))) return vary;
     return {
@@ -37,7 +37,7 @@ export class Cors {
     };
   }
 
-  /** The answer to a preflight of an allowed origin; null for any other request. */
+  /** Returns the answer to a preflight of an allowed origin; null for any other request. */
   preflight(method: string | undefined, headers: IncomingHttpHeaders): Headers | null {
     if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return null;
     const allowed = this.headersFor(headers);
@@ -52,7 +52,7 @@ export class Cors {
   }
 }
 
-/** Answers a preflight of the interface of models. Returns whether it did. */
+/** Answers a preflight of the models' interface. Returns whether it did. */
 export function answerPreflight(
   { incoming, outgoing }: Pick<Exchange, 'incoming' | 'outgoing'>,
   cors: Cors,

@@ -2,13 +2,13 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { NamedScopes } from '@tollgate/keyspace';
 import type { Ask } from '@tollgate/protocols';
 
-/** Coding clients name their session in a header: Claude Code and Codex. */
+/** Coding clients name their session in these headers: Claude Code and Codex. */
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id'] as const;
-/** Any client names the run of an agent, or the person for whom it asks. */
+/** Any client can name an agent's run, or its end user, in these headers. */
 const RUN_HEADER = 'x-tollgate-run';
 const END_USER_HEADER = 'x-tollgate-end-user';
 
-/** Returns the session that a client names; undefined where it names none. Routing knows sessions by it. */
+/** Returns the session that a client names, by which routing knows sessions; undefined when it names none. */
 export function namedSession(
   headers: IncomingHttpHeaders,
   { prompt_cache_key: cacheKey, metadata }: Ask['body'],
@@ -20,7 +20,7 @@ export function namedSession(
   return textOf(cacheKey) ?? userOf(metadata);
 }
 
-/** Returns what budgets of sessions and of end users count by: the caller's word, which nothing proves. */
+/** Returns the session and the end user by which budgets count. They are the caller's word, which nothing proves. */
 export function namedScopes(headers: IncomingHttpHeaders, body: Ask['body']): NamedScopes {
   const { safety_identifier: safetyIdentifier, user, metadata } = body;
   const session = textOf(headers[RUN_HEADER]) ?? namedSession(headers, body);

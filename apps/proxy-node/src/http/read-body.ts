@@ -15,12 +15,12 @@ const DECODERS = {
   br: createBrotliDecompress,
   zstd: createZstdDecompress,
 };
-/** Bodies are decoded in pieces of this size, and room is requested for each piece. */
+/** Bodies are decoded in pieces of this size, with room requested for each piece. */
 const DECODED_BYTES = 64 * 1024;
 
 export class ClientGone extends Error {}
 
-/** Reading and parsing this much is done for any caller; more costs enough to be worth a question to Redis first. */
+/** Bodies up to this size are read and parsed for any caller; for a larger one the key is checked in Redis first. */
 const CHEAP_BODY_BYTES = 64 * 1024;
 
 /** Returns true if a body may be large: it is announced so, or its size is unknown until it is read or decoded. */
@@ -38,7 +38,7 @@ export interface BodyRoom {
 
 export interface BodyListener {
   bodyRead(body: Buffer): void;
-  /** Refusal, or ClientGone when the client left. */
+  /** Receives a Refusal, or ClientGone when the client left. */
   bodyFailed(error: unknown): void;
 }
 
@@ -60,7 +60,7 @@ export function receiveBody(
   const taker = decoder
     ? new EncodedBody({ decoder: decoder({ chunkSize: DECODED_BYTES }), bytesMax, take }, listener)
     : listener;
-  // The client may have disconnected while its key was checked: no further event would arrive.
+  // The client may have disconnected while its key was checked, after which no further event arrives.
   if (incoming.destroyed) listener.bodyFailed(new ClientGone());
   else new IncomingBody(incoming, room, taker).listen();
 }
@@ -72,7 +72,7 @@ export function readBody(incoming: IncomingMessage, room: BodyRoom): Promise<Buf
   );
 }
 
-/** Gives nothing back: a body that is not large takes no room. */
+/** A small body takes no room. */
 export const TAKES_NOTHING: TakeQuota = () => undefined;
 
 /** Decodes what was read, and passes it on. */
@@ -99,7 +99,7 @@ class EncodedBody implements BodyListener {
 
 type Decoder = ReturnType<(typeof DECODERS)[keyof typeof DECODERS]>;
 
-/** A body of 200 bytes can unfold to the largest size: its room is taken while it unfolds, not once it is in memory beside many others. */
+/** A body of 200 bytes can expand to the largest size, so room is taken while it is decoded, before it is in memory. */
 async function decode(
   raw: Buffer,
   { decoder, bytesMax, take }: { decoder: Decoder; bytesMax: number; take: TakeQuota },
@@ -135,14 +135,14 @@ const BODY = Symbol('body');
 
 type Receiving = IncomingMessage & { [BODY]?: IncomingBody };
 
-// One set of listeners for all bodies: each finds its body on its request.
+// One set of listeners serves all bodies: each finds its body on its request.
 function onData(this: Receiving, chunk: Buffer): void {
   this[BODY]?.data(chunk);
 }
 function onEnd(this: Receiving): void {
   this[BODY]?.end();
 }
-/** Follows an error, too. */
+/** This event also follows an error. */
 function onClose(this: Receiving): void {
   this[BODY]?.close();
 }
@@ -191,7 +191,7 @@ class IncomingBody {
   }
 
   close(): void {
-    // Every body is closed after its end; an error made then would cost its stack on each request for nothing.
+    // Every body closes after its end; creating an error then would cost its stack trace on each request.
     if (!this.#isOver) this.#fail(new ClientGone());
   }
 
@@ -204,8 +204,8 @@ class IncomingBody {
 const NO_BODY = Buffer.alloc(0);
 
 /**
- * The rest of the body is read and discarded, for as long as a whole request may take: a connection that closed under a client that is still
- * sending would be reset, and the client, or a proxy before it, would report a broken connection instead of the 413 and send the body again.
+ * Reads and discards the rest of the body, for as long as a whole request may take. If the connection closed while the client is sending, it would be
+ * reset, and the client or a proxy would report a broken connection instead of the 413 and send the body again.
  */
 function tooLarge(bytesMax: number): Refusal {
   return new Refusal('body_too_large', {

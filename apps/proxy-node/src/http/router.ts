@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** Values of a path's `:name` segments, decoded. */
+/** Holds the decoded values of a path's `:name` segments. */
 export type PathParams = Readonly<Record<string, string>>;
 
 /** Answers on the response itself, and handles its own errors. */
@@ -14,18 +14,18 @@ export interface Exchange {
 export interface Route {
   readonly path: string;
   readonly methods: readonly string[];
-  /** The methods, with HEAD beside GET. */
+  /** The methods, including HEAD with GET. */
   readonly allowed: ReadonlySet<string>;
   readonly handler: Handler;
-  /** Null for a path without parameters. */
+  /** Is null for a path without parameters. */
   readonly pattern: RegExp | null;
 }
 
 const NO_PARAMS: PathParams = {};
 
 /**
- * Paths to their handlers. A path may have segments `:name`; `:name+` takes all that is left, but for a `:method` behind it. HEAD is served as GET. A trailing slash names the
- * same path. Paths without parameters go before the others, which are tried in their order.
+ * Maps paths to handlers. A path may have segments `:name`; `:name+` takes the rest, except a `:method` after it. HEAD is served as GET. A trailing
+ * slash names the same path. Paths without parameters precede the others, which are tried in order.
  */
 export class Router {
   readonly #routes: Route[] = [];
@@ -41,12 +41,12 @@ export class Router {
     else this.#exact.set(path, route);
   }
 
-  /** Methods and paths, in the order in which they were added. */
+  /** The methods and paths, in the order in which they were added. */
   get served(): readonly Pick<Route, 'methods' | 'path'>[] {
     return this.#routes;
   }
 
-  /** Calls the handler of the path and method; else `otherwise`, with the route whose methods are others, or null. */
+  /** Calls the handler of the path and method; otherwise `otherwise`, with the route that has other methods, or null. */
   handle(
     exchange: Exchange,
     otherwise: (exchange: Exchange, route: Route | null) => unknown,
@@ -69,7 +69,7 @@ export class Router {
   }
 }
 
-/** `/v1/models/:name+` as `/v1/models/{name}`. */
+/** Formats `/v1/models/:name+` as `/v1/models/{name}`. */
 export function readable(path: string): string {
   return path.replace(/\/:(\w+)\+?/g, '/{$1}');
 }

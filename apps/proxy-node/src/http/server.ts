@@ -7,14 +7,17 @@ export interface ServerLimits {
   bodyTimeoutMs: number;
 }
 
-/** Requests waiting on one idle connection are cheap; the next hop's own idle time-out (usually 60 s) must be the shorter one. */
+/** An idle connection costs little; the idle time-out of the next hop (usually 60 s) must be shorter than this. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const CONNECTION_CHECK_MS = 2_000;
 const HEADERS_MAX = 200;
-/** Connections the system accepts for a process that is busy for a moment. With Node's 511 some of 2,000 streams that came within seconds were reset. */
+/**
+ * The system accepts this many connections for a process that is busy for a moment. With Node's default of 511, some of 2,000 streams that came
+ * within seconds were reset.
+ */
 const WAITING_CONNECTIONS_MAX = 4_096;
 
-/** A client that is still sending after an early answer is read on, and its bytes discarded; `requestTimeout` bounds it. */
+/** A client that still sends after an early answer is read, and its bytes are discarded; `requestTimeout` bounds that. */
 export function createHttpServer(app: RequestListener, limits: ServerLimits): Server {
   const server = createServer(
     {
@@ -33,7 +36,7 @@ export function createHttpServer(app: RequestListener, limits: ServerLimits): Se
   return server;
 }
 
-/** Resolves with the port once connections are accepted; rejects when the address cannot be had. */
+/** Resolves with the port when connections are accepted; rejects when the address is not available. */
 export function listen(
   server: Server,
   { host, port }: { host: string; port: number },

@@ -2,7 +2,7 @@ import { acknowledgedLine } from './journal-line.ts';
 import type { Journal } from './journal.ts';
 import type { Timers } from '../timers.ts';
 
-/** Writes down what PostgreSQL has, one line for all of a tick. */
+/** Journals what PostgreSQL has, in one line for all acknowledgements of a tick. */
 export class AcknowledgedLog {
   readonly #journal: Journal;
   readonly #now: () => number;

@@ -4,17 +4,17 @@ import type { OpenHold } from './open-hold.ts';
 
 const DURATION_MS_MAX = 86_400_000;
 
-/** Describes how a request ended of which only the hold is known. */
+/** Describes the end of a request of which only the hold is known. */
 export interface HoldEnding extends Pick<
   UsageFinal,
   'node' | 'upstream_id' | 'attempts' | 'key_hash' | 'outcome' | 'status' | 'basis' | 'traceparent'
 > {
   readonly usage: TokenUsage;
-  /** Unix ms. */
+  /** The time in Unix ms. */
   readonly endedAtMs: number;
 }
 
-/** The final of a request whose process or connection it has outlived. */
+/** Returns the final of a request that has outlived its process or connection. */
 export function finalOfHold(
   hold: OpenHold,
   { usage, endedAtMs, traceparent, ...ending }: HoldEnding,
@@ -35,7 +35,7 @@ export function finalOfHold(
     ...(hold.claims !== undefined && { budgets: hold.claims }),
     started_at: hold.startedAtMs,
     first_token_ms: null,
-    // Both by the wall clock, which may have been set in between.
+    // The wall clock gives both times and may have been set in between.
     duration_ms: Math.min(DURATION_MS_MAX, Math.max(0, endedAtMs - hold.startedAtMs)),
     ...(traceparent !== undefined && { traceparent }),
   };

@@ -18,18 +18,18 @@ const OWNER_ONLY_FILE = 0o600;
 
 /** Lists the calls that journals make to the disk. Each call but `fdatasync` throws the disk's error. */
 export interface JournalDisk {
-  /** With those above it. */
+  /** Creates the folder and those above it. */
   makeFolder(path: string): void;
-  /** Names in a folder. */
+  /** Returns the names in a folder. */
   list(folder: string): { name: string; isFolder: boolean }[];
   exists(path: string): boolean;
   read(path: string): Buffer;
-  /** The descriptor of a file that did not exist. */
+  /** Creates a new file and returns its descriptor. */
   create(path: string): number;
   rename(from: string, to: string): void;
-  /** Does nothing where there is no such file. */
+  /** Does nothing when there is no such file. */
   remove(path: string): void;
-  /** A new file's name survives a power loss only once its folder is on disk too. */
+  /** A new file's name survives a power loss only after its folder is synced, too. */
   syncFolder(path: string): void;
   writeSync(
     descriptor: number,

@@ -5,8 +5,8 @@ const ALLOCATED_AT_ONCE = 256 * 1024;
 const ZEROS = Buffer.alloc(ALLOCATED_AT_ONCE);
 
 /**
- * One file of a journal. Its room is written with zeros before it is promised, so that a disk that fills up later still takes what was
- * promised a place: file systems that write in place (ext4, xfs, tmpfs) need no new block for it, those that copy (btrfs, zfs) may.
+ * Represents one file of a journal. Its room is written with zeros before it is promised, so that a disk that fills later still takes the promised
+ * lines: file systems that write in place (ext4, xfs, tmpfs) need no new block for it, those that copy (btrfs, zfs) may.
  */
 export class JournalFile {
   readonly number: number;
@@ -32,12 +32,12 @@ export class JournalFile {
     }
   }
 
-  /** Written so far. */
+  /** Returns the bytes that were written so far. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Allocated and not written. */
+  /** Returns the bytes that are allocated and not written. */
   get room(): number {
     return Math.max(0, this.#allocated - this.#bytes);
   }
@@ -46,7 +46,7 @@ export class JournalFile {
     return !this.#isDirty && !this.#isSyncing;
   }
 
-  /** Until there is at least so much room. Throws what the disk says; what was allocated before stays. */
+  /** Allocates until there is at least this much room. Throws the disk's error; earlier room stays. */
   allocate(room: number): void {
     while (this.room < room) {
       const from = Math.max(this.#allocated, this.#bytes);
@@ -55,7 +55,7 @@ export class JournalFile {
     }
   }
 
-  /** Throws what the disk says; the file must not be written any more then. */
+  /** Throws the disk's error, after which the file must not be written again. */
   write(bytes: Uint8Array): void {
     for (let done = 0; done < bytes.length;) {
       const left = bytes.length - done;
@@ -67,14 +67,14 @@ export class JournalFile {
     }
   }
 
-  /** Throws what the disk says. After a failure the kernel may take what was not written for written, so no later call proves anything. */
+  /** Throws the disk's error. After a failure the kernel may treat unwritten data as written, so no later call proves anything. */
   sync(): void {
     if (!this.#isDirty && !this.#isSyncing) return;
     this.#disk.fdatasyncSync(this.#descriptor);
     this.#isDirty = false;
   }
 
-  /** In the background, unless nothing was written or a sync is in progress. `done` is called when one has ended. */
+  /** Syncs in the background, unless nothing was written or a sync is running. Calls `done` when a sync has ended. */
   syncSoon(done: (error: Error | null) => void): void {
     if (!this.#isDirty || this.#isSyncing) return;
     this.#isSyncing = true;
@@ -87,12 +87,12 @@ export class JournalFile {
     });
   }
 
-  /** Gives back the room that was not used. Never throws. */
+  /** Releases the unused room. Never throws. */
   close(): void {
     try {
       if (this.room > 0) this.#disk.truncate(this.#descriptor, this.#bytes);
     } catch {
-      // Zeros at the end of a journal are nothing to its reader.
+      // A journal's reader ignores zeros at the end.
     }
     if (this.#isSyncing) this.#isClosing = true;
     else this.#disk.close(this.#descriptor);

@@ -4,7 +4,10 @@ import { LOCAL_DISK, type JournalDisk } from './journal-disk.ts';
 const FILE_PATTERN = /^(\d{10})\.journal$/;
 const SET_ASIDE_PATTERN = /\.journal\.set-aside\.\d+$/;
 
-/** `<DATA_DIR>/journals/<node>.<worker>`: one folder per stable node name and worker index. The name is escaped, so no two nodes share one. */
+/**
+ * Returns `<DATA_DIR>/journals/<node>.<worker>`: one folder per stable node name and worker index. The name is escaped, so that no two nodes share a
+ * folder.
+ */
 export function journalFolder(
   dataDir: string,
   { node, worker }: { node: string; worker: number },
@@ -15,13 +18,16 @@ export function journalFolder(
   return folder;
 }
 
-/** A power loss takes a name whose folder is not on disk: the names of new files in the journal's folder, its own among all journals, and theirs in DATA_DIR. */
+/**
+ * Syncs the folders of names, which a power loss would otherwise remove: those of new files in the journal's folder, the folder's own name, and the
+ * journals' folder in DATA_DIR.
+ */
 export function syncNames(folder: string, disk: JournalDisk): void {
   const all = dirname(folder);
   for (const one of [folder, all, dirname(all)]) disk.syncFolder(one);
 }
 
-/** The other journals in this DATA_DIR: of other workers, of workers that no longer exist, of a node's former names. */
+/** Returns the other journals in this DATA_DIR: of other workers, of workers that no longer exist, and of a node's former names. */
 export function otherJournalFolders(dataDir: string, own: string, disk: JournalDisk): string[] {
   return journalFolders(dataDir, disk).filter((folder) => folder !== own);
 }
@@ -34,7 +40,7 @@ function journalFolders(dataDir: string, disk: JournalDisk): string[] {
     .map(({ name }) => join(parent, name));
 }
 
-/** Ascending; the number is the order of writing. */
+/** Returns the numbers in ascending order, which is the order of writing. */
 export function journalFileNumbers(folder: string, disk: JournalDisk = LOCAL_DISK): number[] {
   return disk
     .list(folder)
@@ -43,7 +49,7 @@ export function journalFileNumbers(folder: string, disk: JournalDisk = LOCAL_DIS
     .sort((a, b) => a - b);
 }
 
-/** Less the zeros at its end: room that was allocated and never used. */
+/** Reads the file without the zeros at its end, which are unused room. */
 export function readJournalFile(
   folder: string,
   number: number,
@@ -59,7 +65,7 @@ export function deleteJournalFile(folder: string, number: number, disk: JournalD
   disk.remove(journalPath(folder, number));
 }
 
-/** Under a name that is no journal's. */
+/** Renames the file to a name that is not a journal's. */
 function setJournalFileAside(folder: string, number: number, disk: JournalDisk): void {
   const path = journalPath(folder, number);
   for (let copy = 0; ; copy += 1) {
@@ -70,7 +76,7 @@ function setJournalFileAside(folder: string, number: number, disk: JournalDisk):
   }
 }
 
-/** A file of which nothing is missing is deleted; one that could not be read whole is kept for a person to look at. */
+/** Deletes files that could be read completely; keeps the others for a person to look at. */
 export function retireJournalFiles(
   folder: string,
   { numbers, damaged }: { numbers: readonly number[]; damaged: readonly number[] },
@@ -82,7 +88,7 @@ export function retireJournalFiles(
   }
 }
 
-/** Files that were set aside, in all journals of this DATA_DIR. */
+/** Counts the files that were set aside, in all journals of this DATA_DIR. */
 export function countSetAside(dataDir: string, disk: JournalDisk): number {
   return journalFolders(dataDir, disk)
     .flatMap((folder) => disk.list(folder))

@@ -54,7 +54,7 @@ const openHoldSchema = z.object({
   protocol: usageFinalSchema.shape.protocol,
   background: backgroundSchema.optional(),
 });
-/** By class; a class that is absent is 0. */
+/** Holds counts by class; an absent class is 0. */
 export type JournalledCounts = Readonly<Partial<Record<TokenClass, number>>>;
 
 const lineSchema = z.discriminatedUnion('t', [
@@ -78,7 +78,10 @@ const lineSchema = z.discriminatedUnion('t', [
     acks: z.array(z.tuple([rid, z.number().int()])),
   }),
 ]);
-/** A: admitted. C: counts of all running streams. F: final, written before it is settled. K: acknowledged by PostgreSQL. `at` is Unix ms. */
+/**
+ * A is an admission, C has counts of all running streams, F is a final that is written before it is settled, K is an acknowledgement of PostgreSQL.
+ * `at` is Unix ms.
+ */
 export type JournalLine = z.infer<typeof lineSchema>;
 
 export function admittedLine(hold: OpenHold): string {
@@ -89,7 +92,7 @@ export function countsLine(at: number, counts: Record<string, JournalledCounts>)
   return encodeLine(JSON.stringify({ t: 'C', at, counts }));
 }
 
-/** `payload` is the JSON text of the `UsageFinal`: made once, for the journal and for Redis. */
+/** `payload` is the JSON text of the `UsageFinal`, which is made once for the journal and for Redis. */
 export function finalLine({
   atMs,
   rid,
@@ -110,7 +113,7 @@ export function acknowledgedLine(at: number, acks: [rid: string, seq: number][])
   return encodeLine(JSON.stringify({ t: 'K', at, acks }));
 }
 
-/** Undefined for a line that is torn, damaged, of an unknown kind or of a later format. */
+/** Returns undefined for a line that is torn, damaged, of an unknown kind or of a later format. */
 export function decodeLine(text: string): JournalLine | undefined {
   const body = text.slice(9);
   if (text[8] !== ' ' || text.slice(0, 8) !== checksum(body)) return undefined;
@@ -122,7 +125,7 @@ export function decodeLine(text: string): JournalLine | undefined {
   }
 }
 
-/** A final has the number of its event, beside that of its line. */
+/** A final has the format number of its event, beside that of its line. */
 function isOfLater(raw: unknown): boolean {
   if (typeof raw !== 'object' || raw === null) return false;
   const later = 'final' in raw ? laterFormat('event', raw.final) : null;
@@ -139,13 +142,13 @@ export function toUsage(counts: JournalledCounts): TokenUsage {
   return usageOf(({ name }) => counts[name] ?? 0);
 }
 
-/** The higher count of each class. */
+/** Returns the higher count of each class. */
 export function raisedCounts(one: JournalledCounts, other: JournalledCounts): JournalledCounts {
   const [usage, later] = [toUsage(one), toUsage(other)];
   return toCounts(usageOf(({ key }) => Math.max(usage[key], later[key])));
 }
 
-/** A whole line always ends in a line feed; JSON text never contains one. */
+/** A complete line ends in a line feed, which JSON text never contains. */
 export function encodeLine(body: string): string {
   return `${checksum(body)} ${body}\n`;
 }

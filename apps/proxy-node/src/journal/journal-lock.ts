@@ -13,16 +13,16 @@ const SQLITE_CANTOPEN = 14;
 
 export class JournalLocked extends Error {}
 
-/** Keeps a journal to one process. The kernel gives it back when the process ends, however it ends. */
+/** Reserves a journal for one process. The kernel releases it when the process ends in any way. */
 export interface JournalLock {
-  /** The number of times that this folder has been locked. Null if the disk took no more and the count could not be raised. */
+  /** The number of times that this folder has been locked. It is null if a full disk prevented the count from rising. */
   readonly fence: number | null;
   release(): void;
-  /** Removes the folder as far as it is empty, then gives the lock back. */
+  /** Removes the folder as far as it is empty, then releases the lock. */
   retire(): void;
 }
 
-/** `tryLock` as a part that can be replaced. */
+/** Has the type of `tryLock`, so that tests can replace it. */
 export type TryLock = (folder: string) => JournalLock | undefined;
 
 export interface LockParts {
@@ -32,7 +32,7 @@ export interface LockParts {
   monotonicNow?: () => number;
 }
 
-/** Takes the lock of a journal folder, or waits up to `waitMs` for its owner to end. Throws JournalLocked when it lives on. */
+/** Takes the lock of a journal folder, or waits up to `waitMs` for its owner to end. Throws JournalLocked when the owner continues. */
 export async function lockJournal(
   folder: string,
   waitMs: number,
@@ -45,7 +45,7 @@ export async function lockJournal(
 ): Promise<JournalLock> {
   const deadline = monotonicNow() + waitMs;
   for (;;) {
-    // Another worker may just have removed the folder of a worker that it took for gone.
+    // Another worker may have removed the folder of a worker that it believed to be gone.
     disk.makeFolder(folder);
     const lock = take(folder);
     if (lock) return lock;
@@ -77,7 +77,7 @@ const ownerSchema = z.object({ fence: z.number(), is_retired: z.number() });
 
 function lockWith(database: DatabaseSync, folder: string): JournalLock | undefined {
   const owner = readOwner(database);
-  // Its file was removed while this process waited for it; the next try makes a new one.
+  // The file was removed while this process waited for it; the next try makes a new one.
   if (owner?.is_retired) return undefined;
   return {
     fence: raiseFence(database, owner?.fence ?? 0),
@@ -90,7 +90,7 @@ function openExclusively(path: string): DatabaseSync | undefined {
   let database: DatabaseSync | undefined;
   try {
     database = new DatabaseSync(path, { timeout: 0 });
-    // In this mode the lock outlives the transaction, which writes nothing: a full disk does not matter.
+    // In this mode the lock outlives the transaction, which writes nothing, so a full disk does not matter.
     database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK');
     return database;
   } catch (error) {
@@ -116,7 +116,7 @@ function raiseFence(database: DatabaseSync, earlier: number): number | null {
     database.prepare('INSERT OR REPLACE INTO owner (id, fence) VALUES (1, ?)').run(earlier + 1);
     return earlier + 1;
   } catch (error) {
-    // A full disk must not keep finals from being settled; the lock itself needs no room.
+    // A full disk must not prevent finals from being settled; the lock itself needs no room.
     if (sqliteCode(error) === undefined) throw error;
     return null;
   }
@@ -130,13 +130,13 @@ function retire(database: DatabaseSync, folder: string): void {
       rmSync(join(folder, name), { force: true });
     rmdirSync(folder);
   } catch {
-    // Not empty: its worker is back, or a journal was set aside there. Or the disk is full, and an emptied folder stays.
+    // The folder is not empty: its worker is back, a journal was set aside there, or the disk is full and an emptied folder stays.
   } finally {
     database.close();
   }
 }
 
-/** https://www.sqlite.org/rescode.html; undefined for another kind of error. */
+/** Returns SQLite's result code (https://www.sqlite.org/rescode.html); undefined for another kind of error. */
 function sqliteCode(error: unknown): number | undefined {
   return z.object({ errcode: z.number() }).safeParse(error).data?.errcode;
 }

@@ -5,11 +5,11 @@ import { emptyReplay, replayText, type Replay } from './journal-replay.ts';
 export interface JournalReading {
   replay: Replay;
   numbers: number[];
-  /** The positions of those files in which more is unreadable than a torn end. */
+  /** The positions of files in which more is unreadable than a torn end. */
   damaged: number[];
 }
 
-/** Everything the files of a journal folder say, oldest first. */
+/** Returns the content of all files of a journal folder, oldest first. */
 export function readJournals(folder: string, disk: JournalDisk = LOCAL_DISK): JournalReading {
   const numbers = journalFileNumbers(folder, disk);
   const replay = emptyReplay();

@@ -7,11 +7,11 @@ import {
   type JournalLine,
 } from './journal-line.ts';
 
-/** A request that was still running when its node died. */
+/** Describes a request that was running when its node died. */
 export interface LostHold {
   hold: OpenHold;
   counts: JournalledCounts;
-  /** The time of the last counts, or of the admission if there are none; Unix ms. */
+  /** The time of the last counts, or of the admission without any, in Unix ms. */
   lastSeenAtMs: number;
 }
 
@@ -26,11 +26,11 @@ export interface JournalledFinal {
 export interface Replay {
   lost: Map<string, LostHold>;
   finals: Map<string, JournalledFinal>;
-  /** Unix ms of the last line of acknowledgements. */
+  /** The time of the last acknowledgement line in Unix ms. */
   lastAcknowledgedAtMs: number | null;
-  /** Files that end within a line, as after a crash. */
+  /** The number of files that end within a line, as after a crash. */
   torn: number;
-  /** Whole lines that could not be read: damage to the disk, or lines of a later release. */
+  /** The number of complete lines that could not be read: damage to the disk, or lines of a later release. */
   unreadable: number;
 }
 
@@ -45,8 +45,8 @@ export function emptyReplay(): Replay {
 }
 
 /**
- * Reads one journal file's text on top of what earlier files said. Idempotent and order-tolerant, because lines of live requests are
- * repeated when a file is retired: a second A only says in which epoch the hold is now, a second F changes nothing, counts only rise, an acknowledgement stays.
+ * Replays one journal file's text on top of earlier files. It is idempotent and tolerates repeated lines, which live requests leave when a file is
+ * retired: a second A only states the hold's current epoch, a second F changes nothing, counts only rise, and an acknowledgement stays.
  */
 export function replayText(replay: Replay, text: string): void {
   const lines = text.split('\n');

@@ -13,12 +13,12 @@ const FILE_BYTES_MAX = 16 * 1024 * 1024;
 const TICK_MS = 100;
 /** A journal waits this long for a predecessor that is still ending. */
 const LOCK_WAIT_MS = 10_000;
-/** From so many files on, what little still lives in the oldest is written again so that it can go. */
+/** From this many files on, live lines of the oldest are written again so that it can be deleted. */
 const FILES_CROWDED = 4;
 const CARRY_LINES_MAX = 2_000;
-/** Room kept for the final of each running request: one with a few attempts takes under 1 KiB. */
+/** Room for the final of each running request; a final with a few attempts takes under 1 KiB. */
 const FINAL_BYTES = 2 * 1024;
-/** Room beside that: for requests admitted in the tick in which the disk turns out to be full. */
+/** Further room, for requests that are admitted in the tick in which the disk turns out to be full. */
 const SPARE_BYTES = 128 * 1024;
 
 /**
@@ -27,7 +27,7 @@ const SPARE_BYTES = 128 * 1024;
  * `isWritable` is false, new requests are refused, and its lines wait. A file that failed is replaced, with what lives in it, before others are admitted.
  */
 export class Journal {
-  /** Called with a file that must go: the owner appends its live lines again and releases the old ones. */
+  /** Is called with a file that must be deleted: the owner appends its live lines again and releases the old ones. */
   onCarry: (place: JournalPlace) => void = () => undefined;
   readonly #folder: string;
   readonly #log: JournalOptions['log'];
@@ -36,9 +36,9 @@ export class Journal {
   readonly #lock: JournalLock;
   readonly #live = new LivePlaces();
   #file: JournalFile;
-  /** Full, and not yet known to be on disk. */
+  /** The files that are full and not yet known to be on disk. */
   readonly #finished = new Set<JournalFile>();
-  /** A write or a sync failed on them. */
+  /** The files on which a write or a sync failed. */
   readonly #distrusted = new Set<JournalPlace>();
   readonly #lines = new WaitingLines();
   #afterWrite: (() => void)[] = [];
@@ -49,7 +49,7 @@ export class Journal {
   readonly #timers: Timers;
   readonly #ticking: Beat;
 
-  /** Locks the folder and reads what a predecessor left. The caller appends what is still live, then calls `retire`, which throws, and deletes nothing, when that is not on disk. */
+  /** Locks the folder and reads a predecessor's lines. The caller appends live ones, then calls `retire`, which throws when they are not on disk. */
   static async open(
     options: JournalOptions,
   ): Promise<{ journal: Journal; replay: Replay; retire: () => void }> {
@@ -88,25 +88,25 @@ export class Journal {
     return !this.#isRoomShort && this.#distrusted.size === 0;
   }
 
-  /** A request was admitted: room is kept for its final. */
+  /** Reserves room for the final of an admitted request. */
   keepRoom(): void {
     this.#runningRequests += 1;
   }
 
-  /** It has ended; its final is appended in this tick. */
+  /** Releases that room; its final is appended in this tick. */
   giveRoom(): void {
     this.#runningRequests -= 1;
   }
 
-  /** Written at the end of this tick; while the disk is full it waits for room. */
+  /** Appends a line, which is written at the end of this tick; while the disk is full it waits for room. */
   append(line: string): void {
     this.#lines.add({ text: line, isLive: false });
     this.#planFlush();
   }
 
   /**
-   * Appends an admission or a final: a line that must outlive its file's neighbours, and may take the room that is kept. `afterWrite` runs
-   * at the end of this tick, also when the write failed: what follows a final must not wait for a full disk.
+   * Appends an admission or a final, which must outlive other lines of its file and may use reserved room. `afterWrite` runs at the end of this tick,
+   * also when the write failed, because what follows a final must not wait for a full disk.
    */
   appendLive(line: string, afterWrite?: () => void): JournalPlace {
     this.#lines.add({ text: line, isLive: true });
@@ -130,7 +130,7 @@ export class Journal {
       this.#rotate();
   }
 
-  /** Flushes and puts everything on disk. Throws what the disk says, also when something could not be written. */
+  /** Flushes and syncs everything. Throws the disk's error, also when something could not be written. */
   sync(): void {
     this.flush();
     if (this.#lines.count > 0 || this.#distrusted.size > 0)
@@ -164,7 +164,7 @@ export class Journal {
     this.#timers.soon(() => this.flush());
   }
 
-  /** If room is short, live lines go first: it was kept for them. */
+  /** When room is short, live lines come first, because the room was reserved for them. */
   #write(): void {
     if (this.#lines.count === 0 || this.#distrusted.size > 0) return;
     const { bytes } = this.#lines;
@@ -174,7 +174,7 @@ export class Journal {
       if (isRoomForAll) this.#lines.writeAll(write);
       else this.#lines.writeLive(this.#file.room, write);
     } catch (error) {
-      // Part of it may be there. All of it is written again, into the next file.
+      // The file may have a part of it, so all of it is written again into the next file.
       this.#distrust(this.#file, error);
     }
   }
@@ -199,7 +199,7 @@ export class Journal {
     return !this.#isRoomShort;
   }
 
-  /** False when there is nothing to do until the next line, or the next release of one. */
+  /** Returns false when there is nothing to do until the next line, or the next release of one. */
   #tick(): boolean {
     this.#mayRotate = true;
     if (this.#distrusted.size > 0) return this.#replaceFile();
@@ -213,7 +213,7 @@ export class Journal {
     return this.#isRoomShort || this.#lines.count > 0;
   }
 
-  /** A file is deleted only once all that took the place of its lines is on disk. */
+  /** A file is deleted only after the lines that replace its own are on disk. */
   #syncCurrent(): void {
     const file = this.#file;
     const isAllHere = !this.#lines.hasLive && this.#finished.size === 0;
@@ -240,7 +240,7 @@ export class Journal {
     this.#ticking.begin();
   }
 
-  /** Writes the live lines of the failed files again, into a new file that is on disk before requests are admitted. */
+  /** Writes the live lines of the failed files into a new file, which is on disk before requests are admitted. */
   #replaceFile(): true {
     if (!this.#startNextFile()) return true;
     const distrusted = [...this.#distrusted];
@@ -262,7 +262,7 @@ export class Journal {
       this.onCarry(oldest.place);
   }
 
-  /** False when the disk has no room for one: the old one continues. */
+  /** Returns false when the disk has no room for one; the old file continues. */
   #startNextFile(): boolean {
     const finished = this.#file;
     let next: JournalFile | undefined;

@@ -1,4 +1,4 @@
-/** Names the file a live line is in; given back with `release` when the line no longer matters. */
+/** Identifies the file of a live line. `release` returns it when the line no longer matters. */
 export type JournalPlace = number;
 
 /** Counts the live lines of each file of a journal, oldest file first. */
@@ -32,7 +32,7 @@ export class LivePlaces {
     if (lines !== undefined) this.#lines.set(place, lines - 1);
   }
 
-  /** Files before `current` in which, and before which, nothing lives: an acknowledgement is never gone before its final. */
+  /** Returns files before `current` without live lines in them or before them, so that an acknowledgement never disappears before its final. */
   deadBefore(current: JournalPlace): JournalPlace[] {
     const places = [...this.#lines];
     const end = places.findIndex(([place, lines]) => lines > 0 || place >= current);

@@ -6,7 +6,10 @@ import type { LostHold } from './journal-replay.ts';
 const STATUS_OK = 200;
 const STATUS_UNANSWERED = 500;
 
-/** The final of a request whose node died under it: charged for what the journal had counted, at most 100 ms of the stream less than was delivered. */
+/**
+ * Returns the final of a request whose node died: it is charged for what the journal had counted, which is at most 100 ms of the stream less than was
+ * delivered.
+ */
 export function lostFinal({ hold, counts, lastSeenAtMs }: LostHold, node: string): UsageFinal {
   const wasAnswered = Object.values(counts).some((tokens) => tokens > 0);
   return finalOfHold(hold, {

@@ -2,27 +2,27 @@ import type { UsageFinal } from '@tollgate/contracts';
 import type { UsageBounds } from '@tollgate/metering';
 import type { PriceVersion } from '@tollgate/snapshot';
 
-/** A price version with its weights as this request is charged by them. */
+/** Holds a price version with the weights by which this request is charged. */
 export interface ChargedPrice extends Omit<PriceVersion, 'multipliers'> {
-  /** The dearer services that are in the weights. */
+  /** The dearer services that the weights include. */
   premiums?: string[] | undefined;
 }
 
-/** An answer that its upstream makes in the background: what settles it without its request. */
+/** Holds what settles a background answer without its request. */
 export interface BackgroundRun {
   upstreamId: number;
-  /** Native. */
+  /** The native id. */
   responseId: string;
-  /** By which the upstream's report is judged. */
+  /** The bounds by which the upstream's report is judged. */
   bounds: UsageBounds;
   /** The attempts of the request until its answer began. */
   attempts: UsageFinal['attempts'];
   traceparent?: string | undefined;
-  /** Unix ms; the answer is cancelled then. */
+  /** The time in Unix ms at which the answer is cancelled. */
   untilMs: number;
 }
 
-/** A request as the journal opens it: who pays, what is held for it, at which price. */
+/** Describes a request in the journal: who pays, what is held for it, and its price. */
 export interface OpenHold {
   rid: string;
   accountId: number;
@@ -32,22 +32,22 @@ export interface OpenHold {
   subscriptionId: number;
   /** The generation of the subscription when the hold was taken. */
   generation: number;
-  /** The epoch of the shard that holds: `admit` answered it, or the hold was restored in it later. Any other epoch refuses the hold. */
+  /** The epoch of the shard that holds: `admit` returned it, or the hold was restored in it later. In any other epoch the hold is refused. */
   epoch: string;
-  /** On budgets, as `readClaims` reads them; absent without any. */
+  /** The holds on budgets, as `readClaims` reads them; absent without any. */
   claims?: string | undefined;
-  /** In force at admission; travels through the journal, so that a lost request is charged by its own price. */
+  /** The price in force at admission. The journal keeps it, so that a lost request is charged by its own price. */
   price: ChargedPrice;
   /** The grant of `admit`, in charged tokens. */
   grantedTokens: number;
-  /** `HoldPlan.sliceTokens` and `HoldPlan.boundTokens`: a stream's hold grows by slices, beyond its bound only while the stream waits for it. */
+  /** `HoldPlan.sliceTokens` and `HoldPlan.boundTokens`: a stream's hold grows by slices, and beyond its bound only while the stream waits for it. */
   sliceTokens: number;
   boundTokens: number;
-  /** Plain tokens of the prompt that the hold covers; absent where the price has no tiers. */
+  /** The plain prompt tokens that the hold covers; absent where the price has no tiers. */
   promptTokens?: number | undefined;
   isStream: boolean;
   startedAtMs: number;
   protocol: UsageFinal['protocol'];
-  /** Set once the answer is made in the background: it outlives the request, and this process. */
+  /** Is set when the answer is generated in the background and so outlives the request and this process. */
   background?: BackgroundRun | undefined;
 }

@@ -4,7 +4,7 @@ import type { Timers } from '../timers.ts';
 
 const LOOK_MS = 60_000;
 
-/** Counts the journal files that wait for a person, once a minute, because a person moves them away while the node runs. */
+/** Counts once a minute the journal files that wait for a person, who removes them while the node runs. */
 export class SetAsideJournals {
   readonly #dataDir: string;
   readonly #disk: JournalDisk;
@@ -21,12 +21,12 @@ export class SetAsideJournals {
     return this.#count;
   }
 
-  /** Keeps what it knew when the folder cannot be read. */
+  /** Keeps the last count when the folder cannot be read. */
   look(): void {
     try {
       this.#count = countSetAside(this.#dataDir, this.#disk);
     } catch {
-      // A folder that another worker is just removing.
+      // Another worker may be removing the folder.
     }
   }
 

@@ -3,7 +3,7 @@ interface Line {
   isLive: boolean;
 }
 
-/** Journal lines that are not written yet, in their order. */
+/** Holds journal lines that are not written yet, in order. */
 export class WaitingLines {
   #lines: Line[] = [];
 
@@ -23,13 +23,13 @@ export class WaitingLines {
     this.#lines.push(line);
   }
 
-  /** Gives `write` all of them. They continue waiting when it throws. */
+  /** Passes all lines to `write`. They continue to wait when it throws. */
   writeAll(write: (bytes: Buffer) => void): void {
     write(toBytes(this.#lines));
     this.#lines = [];
   }
 
-  /** Writes, in the way of `writeAll`, the live ones that fit: admissions and finals, without which a request is lost. */
+  /** Writes, as `writeAll` does, the live lines that fit: admissions and finals, without which a request is lost. */
   writeLive(room: number, write: (bytes: Buffer) => void): void {
     let left = room;
     const chosen: Line[] = [];

@@ -7,7 +7,7 @@ export function operationOf(protocol: UsageFinal['protocol']): string {
   return clientProtocol(protocol).operation;
 }
 
-/** The conventions know two types of tokens; cached input is input. */
+/** The conventions have two types of tokens; cached input is input. */
 export function tokensOf(final: UsageFinal, side: 'prompt' | 'output'): number {
   let tokens = 0;
   for (const each of CHARGED)
@@ -15,7 +15,7 @@ export function tokensOf(final: UsageFinal, side: 'prompt' | 'output'): number {
   return tokens;
 }
 
-/** Returns the span attributes of a request that has ended, under the conventions' names if they have one. Prompts and answers are never among them. */
+/** Returns the span attributes of an ended request, under the conventions' names where they exist. They never contain prompts or answers. */
 export function finalAttributes(final: UsageFinal, modelName: string) {
   return {
     'gen_ai.operation.name': operationOf(final.protocol),

@@ -11,7 +11,7 @@ import {
 } from '@tollgate/contracts';
 import { excerptOf } from '@tollgate/protocols';
 
-/** Says who asked, and for which model, as far as it was read. */
+/** Says who asked for which model, as far as it was read. */
 export interface Asking {
   readonly keyHashes: readonly string[];
   readonly model: string | null;
@@ -24,38 +24,41 @@ export interface RefusedAsking extends Asking {
   readonly message: string;
 }
 
-/** An attempt that its upstream answered with an error. */
+/** Describes an attempt that its upstream answered with an error. */
 export interface FailedAttempt {
   readonly rid: string;
   readonly accountId: number;
   readonly upstreamId: number;
-  /** Among the attempts of the request. */
+  /** The number of the attempt within the request. */
   readonly place: number;
   readonly status: number;
   readonly body: Uint8Array;
-  /** Known by value, to be cut out of the body. */
+  /** The secrets that are known by value, to be removed from the body. */
   readonly secrets: readonly string[];
 }
 
 const MINUTE_MS = 60_000;
-/** Keys with counts of their own in a minute; further ones share one. Keys that are refused as such have a bound of their own, so that made-up keys hide no caller's. */
+/**
+ * Bounds the keys with their own counts in a minute; further keys share one count. Keys that are refused as unknown have a separate bound, so that
+ * invented keys displace no caller's.
+ */
 const KEYS_MAX = 1_000;
 const INVALID_KEYS_MAX = 100;
-/** Incidents that wait for their report; it takes them in parts. */
+/** Bounds the incidents that wait for a report, which takes them in parts. */
 const REFUSED_WAITING_MAX = 1_000;
 const EXCERPTS_WAITING_MAX = 200;
 const MODEL_CHARS_MAX = 128;
 
 interface Minute {
   readonly begin: number;
-  /** Requests kept whole, by key. */
+  /** Maps keys to the number of completely stored requests. */
   readonly keptOf: Map<string, number>;
   invalidKeys: number;
 }
 
 /**
- * Collects what went wrong here, for the control plane: the first refused requests of each key and minute whole, all of them as counts, and what upstreams answered in place of
- * an answer. A flood costs an entry of a map for each key and code: whatever does not fit is counted.
+ * Collects incidents for the control plane: the first refused requests of each key and minute completely, all of them as counts, and the errors of
+ * upstreams. A flood costs one map entry for each key and code, and what does not fit is counted.
  */
 export class IncidentLog {
   readonly #now: () => number;
@@ -65,7 +68,7 @@ export class IncidentLog {
   #excerpts: ErrorExcerpt[] = [];
   readonly #counts = new Map<string, RefusalCount>();
 
-  /** `now`: Unix ms. */
+  /** `now` returns Unix ms. */
   constructor({ now, keepsExcerpts }: { now: () => number; keepsExcerpts: boolean }) {
     this.#now = now;
     this.#keepsExcerpts = keepsExcerpts;
@@ -98,7 +101,7 @@ export class IncidentLog {
     this.#excerpts.push({ rid, at: this.#now(), place, ...names, status, excerpt });
   }
 
-  /** Takes what fits into one report; null when there is nothing to report. */
+  /** Returns what fits into one report; null when there is nothing to report. */
   take(): Incidents | null {
     const counts = [...this.#counts].slice(0, INCIDENTS_MAX.counts);
     for (const [slot] of counts) this.#counts.delete(slot);
@@ -114,7 +117,7 @@ export class IncidentLog {
     return this.#minute;
   }
 
-  /** Null where there is no room for a further key. */
+  /** Returns null when there is no room for a further key. */
   #newcomer(minute: Minute, code: string): 0 | null {
     if (minute.keptOf.size >= KEYS_MAX) return null;
     if (code !== 'invalid_api_key') return 0;
@@ -140,7 +143,7 @@ export class IncidentLog {
   }
 }
 
-/** A caller writes both model and parts of the message. */
+/** A caller writes the model and parts of the message. */
 function beginOf(text: string, charsMax: number): string {
   return withoutHiddenMarks(text.slice(0, charsMax), ' ').toWellFormed();
 }

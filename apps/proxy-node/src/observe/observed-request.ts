@@ -12,13 +12,13 @@ import type { Logger } from 'pino';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import { finalAttributes, operationOf } from './gen-ai.ts';
 
-/** The parts of a request that follow one another; attempts at upstreams lie beside them. */
+/** Names the consecutive stages of a request; attempts at upstreams are separate. */
 export type Stage = 'authenticate' | 'parse' | 'admit' | 'answer' | 'journal';
 
 export interface Served {
   readonly rid: string;
   readonly method: string;
-  /** The declared address, never the one that was asked for. */
+  /** The declared path, never the requested one. */
   readonly route: string;
   readonly status: number;
   readonly durationMs: number;
@@ -26,9 +26,9 @@ export interface Served {
   readonly trace: TraceContext | null;
 }
 
-/** One attempt at an upstream. */
+/** Describes one attempt at an upstream. */
 export interface ObservedAttempt {
-  /** For the upstream. */
+  /** The header for the upstream. */
   readonly traceparent: string;
   end(attempt: UsageFinal['attempts'][number]): void;
 }
@@ -36,10 +36,10 @@ export interface ObservedAttempt {
 const FAILURES: ReadonlySet<Outcome> = new Set(
   OUTCOME_ROWS.filter(({ isFailure }) => isFailure).map(({ name }) => name),
 );
-/** Attempts end in these ways when nothing is wrong with them. */
+/** Attempts end in these ways without a fault. */
 const GIVEN_UP = new Set(['given_up', 'hedge_lost', 'stale']);
 
-/** Collects the trace and the access log entry of one request. No object is made while both are off. */
+/** Collects the trace and the access log entry of one request. No object is created while both are off. */
 export class ObservedRequest {
   readonly #rid: string;
   readonly #callerId: string | null;
@@ -64,12 +64,12 @@ export class ObservedRequest {
     this.#root = this.#trace?.open({ name: 'request', kind: 'server' }) ?? null;
   }
 
-  /** Its place in its trace; null without one. */
+  /** Returns its place in its trace; null without one. */
   get context(): TraceContext | null {
     return this.#root?.context ?? null;
   }
 
-  /** The stage before it has ended. */
+  /** Begins a stage, which ends the one before it. */
   enter(name: Stage): void {
     this.leave();
     this.#stage = this.#trace?.open({ name, kind: 'internal' }, this.#root) ?? null;
@@ -109,14 +109,14 @@ export class ObservedRequest {
     };
   }
 
-  /** The request was refused; 5xx is a failure. */
+  /** Notes a refusal; a 5xx is a failure. */
   refused(status: number, code: string): void {
     this.#attributes = { ...this.#attributes, 'tollgate.refusal': code };
     this.#stage?.end(status >= 500 ? code : null);
     this.#stage = null;
   }
 
-  /** Returns the value that travels with the final of a traced request, so that settlement and booking belong to its trace. */
+  /** Returns the traceparent for the final of a traced request, so that settlement and booking join its trace. */
   traceparentFor(outcome: Outcome): string | undefined {
     if (FAILURES.has(outcome)) this.#trace?.keep();
     return this.#trace?.isKept && this.#root ? writeTraceparent(this.#root.context) : undefined;
@@ -128,7 +128,7 @@ export class ObservedRequest {
     this.#attributes = { ...finalAttributes(final, modelName), 'tollgate.request.id': rid };
   }
 
-  /** The answer is whole: the access log gets its line, and the trace is sent if it is kept. Answers the same with its place in a kept trace. */
+  /** The answer is complete: the access log gets its line, and a kept trace is sent. Returns the same value with its place in a kept trace. */
   served(served: Served): Served {
     const { method, route, status, durationMs } = served;
     const attributes = {

@@ -12,7 +12,7 @@ export class Observer {
     this.#parts = parts;
   }
 
-  /** Null while both are off: a request then costs nothing more. */
+  /** Returns null while both are off, so that a request costs nothing more. */
   static of(tracing: Tracing | null, accessLog: Logger | null): Observer | null {
     return tracing || accessLog ? new Observer({ tracing, accessLog }) : null;
   }
@@ -26,7 +26,7 @@ export class Observer {
   }
 }
 
-/** For log lines of a request: its own place in a trace, or its caller's while the node does not trace. */
+/** Returns the ids for a request's log lines: its own place in a trace, or its caller's while the node does not trace. */
 export function traceIds(
   observed: ObservedRequest | null,
   headers: IncomingHttpHeaders,

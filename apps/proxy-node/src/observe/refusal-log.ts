@@ -2,13 +2,13 @@ import type { BudgetExceeded } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import type { Asking, IncidentLog } from './incident-log.ts';
 
-/** Says what a budget counts, and of whom: all requests of a key or account, or each of its sessions or end users. */
+/** Says what a budget counts: all requests of a key or account, or each of its sessions or end users. */
 export interface SpentBudget {
   readonly unit: BudgetExceeded['unit'];
   readonly scope: NonNullable<BudgetExceeded['scope']> | 'all';
 }
 
-/** A request that was answered with an error before its first byte. */
+/** Describes a request that was answered with an error before its first byte. */
 export interface Refused {
   readonly rid: string;
   /** The ids of the request's trace, if it has one. */
@@ -16,29 +16,32 @@ export interface Refused {
   /** The caller's own id of the request. */
   readonly callerId: string | null;
   readonly status: number;
-  /** The message that a chat client reads (docs/errors.md); never the text of an upstream. */
+  /** The code that a chat client reads (docs/errors.md). */
   readonly code: string;
-  /** Is the text that the client was answered. */
+  /** The text that the client got. */
   readonly message: string;
-  /** Null for a request that was admitted: its usage says how it ended. */
+  /** Is null for an admitted request, whose usage says how it ended. */
   readonly asking: Asking | null;
-  /** The model no route leads to, where that is the reason. */
+  /** The model without a route, when that is the reason. */
   readonly about: string | null;
-  /** The budget that did not cover the request, where that is the reason. */
+  /** The budget that did not cover the request, when that is the reason. */
   readonly budget: SpentBudget | null;
 }
 type Counted = Pick<Refused, 'status' | 'code' | 'budget'>;
 
-/** A model without a route is named once a minute, however many ask for it. */
+/** A model without a route is logged once in this time, however many requests ask for it. */
 const REPEAT_MS = 60_000;
 
-/** Records refused requests: counted by status and code, in the log by id at level debug, and among the incidents. A refusal that the operator must fix is a warning. */
+/**
+ * Records refused requests: counted by status and code, logged by id at level debug, and listed among the incidents. A refusal that the operator must
+ * fix is a warning.
+ */
 export class RefusalLog {
   readonly #log: Logger;
   readonly #count: (refused: Counted) => void;
   readonly #incidents: Pick<IncidentLog, 'refused'>;
   readonly #now: () => number;
-  /** When each model was last named; as many entries as models of the snapshot were ever without a route. */
+  /** Maps models to the time of their last warning; it has at most one entry per model that was ever without a route. */
   readonly #warnedAtMs = new Map<string, number>();
 
   constructor({

@@ -1,7 +1,7 @@
 import type { TraceContext } from '@tollgate/contracts';
 import type { Metric, OpenMetricsContentType, Registry } from 'prom-client';
 
-/** A request, as an exemplar of a bucket that it fell into. */
+/** Names a request as the exemplar of its bucket. */
 export interface Exemplary {
   readonly rid: string;
   readonly trace: TraceContext | null;
@@ -10,18 +10,18 @@ export interface Exemplary {
 interface Description {
   readonly name: string;
   readonly help: string;
-  /** At most three. */
+  /** There are at most three label names. */
   readonly labelNames: readonly string[];
 }
 
 type Level<Series> = Map<string, Level<Series> | Series>;
 
 /**
- * Counts of one metric, a series for each combination of label values. prom-client's own instruments hash and sort the labels of each count and check its
- * exemplar, which allocates 10 KB a request; these find a series by its values alone, and prom-client's registry reads them when it is scraped.
+ * Counts one metric in a series for each combination of label values. prom-client's own instruments hash and sort the labels of each count and check
+ * its exemplar, which allocates 10 KB a request. These find a series by its values alone, and prom-client's registry reads them at a scrape.
  */
 abstract class Instrument<Series extends object> {
-  /** The registry cuts `_total` off names of counters. */
+  /** The registry removes `_total` from names of counters. */
   name: string;
   readonly help: string;
   abstract readonly type: 'counter' | 'histogram';
@@ -33,11 +33,11 @@ abstract class Instrument<Series extends object> {
     this.name = name;
     this.help = help;
     this.#labelNames = labelNames;
-    // Its type is that of prom-client's classes; it calls `get` and reads the fields above.
+    // The registry's type is prom-client's class; it calls `get` and reads the fields above.
     registry.registerMetric(this as unknown as Metric);
   }
 
-  /** Called by the registry. */
+  /** The registry calls this. */
   get(): object {
     const { name, help, type } = this;
     const values = this.#all.flatMap(({ labels, series }) => this.valuesOf(series, labels));
@@ -47,7 +47,7 @@ abstract class Instrument<Series extends object> {
   protected abstract start(): Series;
   protected abstract valuesOf(series: Series, labels: Record<string, string>): object[];
 
-  /** The series of these values, in the order of the labels' names. */
+  /** Returns the series of these values, in the order of the labels' names. */
   protected at(one: string, two: string, three: string): Series {
     const { length } = this.#labelNames;
     let level = this.#series;
@@ -81,7 +81,7 @@ interface Count {
 export class LiveCounter extends Instrument<Count> {
   readonly type = 'counter';
 
-  /** Counts `by` of the series with these label values. */
+  /** Adds `by` to the series with these label values. */
   inc(by: number, one: string, two = '', three = ''): void {
     this.at(one, two, three).value += by;
   }
@@ -98,7 +98,7 @@ export class LiveCounter extends Instrument<Count> {
 interface Bucket {
   readonly le: number | string;
   count: number;
-  /** The last request that fell into it. */
+  /** The last request in this bucket. */
   rid: string | null;
   trace: TraceContext | null;
   value: number;
@@ -114,7 +114,7 @@ export class LiveHistogram extends Instrument<Distribution> {
   readonly type = 'histogram';
   readonly #bounds: readonly (number | string)[];
 
-  /** `bounds`: upper bounds of the buckets, rising; the last bucket takes what is above. */
+  /** `bounds` are the rising upper bounds of the buckets; the last bucket takes larger values. */
   constructor(
     registry: Registry<OpenMetricsContentType>,
     { bounds, ...description }: Description & { bounds: readonly number[] },

@@ -2,8 +2,8 @@ import { pino, type DestinationStream, type Logger, type LoggerOptions } from 'p
 import type { Config } from '../config.ts';
 
 /**
- * Structured logs on stdout, without secrets whatever is logged. Levels by how often they appear in a healthy node: info on start, stop and new
- * snapshots; warn when an upstream or a client misbehaves; error when an operator must look. Requests themselves are not logged: they are usage rows.
+ * Writes structured logs to stdout, without secrets whatever is logged. In a healthy node, info appears on start, stop and new snapshots; warn means
+ * that an upstream or a client misbehaves; error means that an operator must look. Requests are usage rows and are not logged.
  */
 export function createLog(
   { LOG_LEVEL, NODE_NAME, NODE_WORKER }: Pick<Config, 'LOG_LEVEL' | 'NODE_NAME' | 'NODE_WORKER'>,

@@ -9,7 +9,7 @@ import { RequestMetrics } from './request-metrics.ts';
 const DENIED =
   'Metrics need METRICS_CREDENTIAL, or without one the credential of this node: Authorization: Bearer NODE_CREDENTIAL\n';
 const UPSTREAMS_MAX = 200;
-/** The event loop's delay is sampled by a timer, which wakes an idle process. */
+/** A timer samples the event loop's delay, and each sample wakes an idle process. */
 const EVENT_LOOP_SAMPLE_MS = 100;
 
 interface UpstreamFigures {
@@ -31,7 +31,7 @@ export interface Readings {
   upstreams: () => readonly UpstreamFigures[];
 }
 
-/** The answer to a scrape. */
+/** Is the answer to a scrape. */
 export interface Scrape {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -88,7 +88,7 @@ export class Metrics {
     return this.#registry.metrics();
   }
 
-  /** 401 without the credential: who scrapes sees model names and load. `scrape` gives the text to answer with. */
+  /** Answers 401 without the credential, because a scrape shows model names and load. `scrape` returns the text of the answer. */
   async respond(
     { authorization, accept }: Pick<IncomingHttpHeaders, 'authorization' | 'accept'>,
     scrape: () => Promise<string>,
@@ -162,7 +162,7 @@ export class Metrics {
   }
 
   #gauge(name: string, help: string, read: () => number): void {
-    // prom-client calls collect on the gauge itself when it is scraped.
+    // prom-client calls collect on the gauge itself at a scrape.
     new Gauge({
       name,
       help,
@@ -173,7 +173,7 @@ export class Metrics {
     });
   }
 
-  /** The worst of the upstreams that share a label counts. */
+  /** The worst value counts where upstreams share a label. */
   #upstreamGauge(name: string, help: string, read: () => [id: number, value: number][]): void {
     new Gauge({
       name,

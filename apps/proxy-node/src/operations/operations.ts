@@ -13,7 +13,7 @@ export class Operations {
   readonly #scrape: () => Promise<string>;
   readonly #meteringRefusal: () => string | null;
 
-  /** `scrape`: the metrics of the whole node. */
+  /** `scrape` returns the metrics of the whole node. */
   constructor({
     gate,
     follower,
@@ -37,7 +37,7 @@ export class Operations {
     this.#meteringRefusal = meteringRefusal;
   }
 
-  /** A node that cannot meter is not ready either: another may still reach its Redis. */
+  /** A node that cannot meter is not ready either, because another node may still reach its Redis. */
   readiness(): {
     ready: boolean;
     state: string;

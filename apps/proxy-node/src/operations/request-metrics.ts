@@ -12,17 +12,17 @@ import type { Refused } from '../observe/refusal-log.ts';
 import type { Probed } from '../upstream/route-probes.ts';
 import { requestCounters, requestHistograms } from './request-instruments.ts';
 
-/** The conventions know two types; cached input is input. */
+/** The conventions have two types; cached input is input. */
 const SIDES = [
   { type: 'input', side: 'prompt' },
   { type: 'output', side: 'output' },
 ] as const;
-/** The largest number of upstreams that metrics name. An installation has a few dozen. */
+/** Metrics name at most this many upstreams; an installation has a few dozen. */
 const UPSTREAMS_MAX = 200;
 
 /**
- * Counts requests under OpenTelemetry's names where it has one
- * (https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/). Labels are bounded: never a key, an account or a user.
+ * Counts requests, under OpenTelemetry's names where they exist (https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-metrics/). Labels are
+ * bounded: never a key, an account or a user.
  */
 export class RequestMetrics {
   readonly #models: BoundedLabel;
@@ -30,7 +30,7 @@ export class RequestMetrics {
   readonly #histograms: ReturnType<typeof requestHistograms>;
   readonly #counters: ReturnType<typeof requestCounters>;
 
-  /** `modelsMax`: models with figures of their own; the others share `_other`. */
+  /** `modelsMax` models have their own figures; the others share `_other`. */
   constructor(registry: Registry<OpenMetricsContentType>, { modelsMax }: { modelsMax: number }) {
     this.#models = new BoundedLabel(modelsMax);
     this.#histograms = requestHistograms(registry);
@@ -42,7 +42,7 @@ export class RequestMetrics {
     this.#histograms.http.observe(durationMs / 1000, served, method, route, String(status));
   }
 
-  /** An admitted request has ended. `excessTokens`: of its prompt, reported above the bound. */
+  /** Counts an admitted request that has ended. `excessTokens` are its prompt tokens that were reported above the bound. */
   ended(
     rid: string,
     final: UsageFinal,
@@ -70,7 +70,7 @@ export class RequestMetrics {
     this.#counters.excess.inc(excessTokens, upstream, model);
   }
 
-  /** A request of the gateway's own: what it cost is paid by the installation. */
+  /** Counts a request of the gateway itself, which the installation pays. */
   probed({ upstreamId, result, cost }: Probed): void {
     const upstream = this.#upstreams.of(String(upstreamId));
     this.#counters.probes.inc(1, upstream, result);

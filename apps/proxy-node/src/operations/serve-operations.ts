@@ -5,7 +5,7 @@ import type { Operations } from './operations.ts';
 /** Envoy leaves out a host that answers so, also where it uses all because most seem away. */
 const AWAY = { 'x-envoy-immediate-health-check-fail': 'true' };
 
-/** The paths of probes and of the scraper. */
+/** Registers the paths of probes and of the scraper. */
 export function serveOperations(router: Router, operations: Operations): void {
   router.on(['GET'], '/healthz', ({ outgoing }) => sendPlain(outgoing, 200, { status: 'ok' }));
   router.on(['GET'], '/readyz', ({ outgoing }) => {

@@ -9,32 +9,33 @@ import type { NodeReporter } from '../fleet/node-reporter.ts';
 export interface StopParts {
   server: Server;
   gate: Gate;
-  /** Ends all answers now; `Pipeline`. */
+  /** Ends all answers now; `Pipeline` implements it. */
   pipeline: { cut(): void };
   reporter: NodeReporter;
   follower: SnapshotFollower;
-  /** Leaves what is made in the background to the next process on the journal; `BackgroundRuns`. */
+  /** Leaves background runs to the next process on the journal; `BackgroundRuns` implements it. */
   background: { close(): void };
   recorder: { close(timeoutMs: number): Promise<void> };
   pools: UpstreamPools;
   /** Closes everything else. */
   disconnect: () => void | Promise<void>;
-  /** Between the end of readiness and the end of service. */
+  /** The time between the end of readiness and the end of service. */
   noticeMs: number;
   drainTimeoutMs: number;
-  /** Time for usage to reach PostgreSQL before the process ends; what remains stays in the journal, which the next process settles. */
+  /** The time for usage to reach PostgreSQL before the process ends. The rest stays in the journal, which the next process settles. */
   handOverMs?: number | undefined;
   log: Logger;
 }
 
 const HAND_OVER_MS = 5_000;
-/** Time for cut answers to be counted and reported. */
+/** The time for cut answers to be counted and reported. */
 const CUT_MS = 2_000;
 const FLUSH_MS = 500;
 
 /**
- * Ends a node without losing a request: readiness fails first, requests that come until it was noticed are served, running ones finish within the drain time, their usage is handed over,
- * and only then are connections closed. Streams that outlast the drain end with an error of their protocol and are billed for what was delivered.
+ * Stops a node without losing a request. Readiness fails first; requests that still arrive are served, running ones finish within the drain time,
+ * their usage is handed over, and only then are connections closed. Streams that outlast the drain end with an error of their protocol and are billed
+ * for what was delivered.
  */
 export async function stopNode({
   server,

@@ -12,15 +12,15 @@ export interface Candidate {
   readonly upstream: SnapshotUpstream;
 }
 
-/** Candidates to try in order of preference; within a group by weight and load. */
+/** Holds candidates in order of preference; within a group weight and load decide. */
 export type CandidateGroups = readonly (readonly Candidate[])[];
 
-/** One snapshot, arranged for lookups. Immutable: a newer snapshot makes a new index, and requests keep the one they began with. */
+/** Holds one snapshot, arranged for lookups. It is immutable: a newer snapshot makes a new index, and requests keep the one with which they began. */
 export class RoutingIndex {
   readonly snapshot: PublishedSnapshot;
   readonly #byName: ReadonlyMap<string, SnapshotModel>;
   readonly #byId: ReadonlyMap<number, SnapshotModel>;
-  /** With all the endpoints each has. */
+  /** Maps upstreams with all their endpoints. */
   readonly #upstreams: ReadonlyMap<number, SnapshotUpstream>;
   readonly #tiers: ReadonlyMap<number, Candidate[][]>;
   readonly #groups = new Map<string, CandidateGroups>();
@@ -28,7 +28,7 @@ export class RoutingIndex {
   constructor(snapshot: PublishedSnapshot) {
     const { models, routes, upstreams } = snapshot.document;
     this.snapshot = snapshot;
-    // The control plane lets no two models share a name or alias; if ever they did, the model's own name would win.
+    // The control plane lets no two models share a name or alias; if they did, the model's own name would win.
     this.#byName = new Map([
       ...models.flatMap((model) => (model.aliases ?? []).map((alias) => [alias, model] as const)),
       ...models.map((model) => [model.name, model] as const),
@@ -43,7 +43,7 @@ export class RoutingIndex {
     this.#tiers = tiersByModel(routes, this.#upstreams);
   }
 
-  /** By name or alias. */
+  /** Finds a model by name or alias. */
   modelNamed(name: string): SnapshotModel | undefined {
     return this.#byName.get(name);
   }
@@ -56,12 +56,15 @@ export class RoutingIndex {
     return this.#upstreams.get(id);
   }
 
-  /** Looked for among all: rarely asked. */
+  /** This searches all candidates, because it is rarely called. */
   candidateById(routeId: number): Candidate | undefined {
     return [...this.#tiers.values()].flat(2).find(({ route }) => route.id === routeId);
   }
 
-  /** Lowest priority number first; inside a tier routes of the caller's protocol before those that need translation. Empty when none can serve it. */
+  /**
+   * Returns candidates, lowest priority number first; within a tier, routes of the caller's protocol precede those that need translation. The result
+   * is empty when none can serve it.
+   */
   candidates(modelId: number, protocol: ClientProtocol): CandidateGroups {
     const key = `${modelId}/${protocol}`;
     let groups = this.#groups.get(key);
@@ -70,7 +73,7 @@ export class RoutingIndex {
     return groups;
   }
 
-  /** Name of the model at this upstream; undefined where no route leads there. */
+  /** Returns the model's name at this upstream; undefined when no route leads there. */
   upstreamModel(modelId: number, upstreamId: number): string | undefined {
     const routes = this.#tiers.get(modelId)?.flat() ?? [];
     return routes.find(({ upstream }) => upstream.id === upstreamId)?.route.upstream_model;
@@ -98,7 +101,7 @@ function tiersByModel(
   return tiers;
 }
 
-/** The compiler leaves no route without its upstream; one that had none would be skipped rather than break the whole snapshot. */
+/** The compiler leaves no route without its upstream; one without would be skipped instead of breaking the whole snapshot. */
 function candidatesOf(
   routes: readonly SnapshotRoute[],
   upstreams: ReadonlyMap<number, SnapshotUpstream>,

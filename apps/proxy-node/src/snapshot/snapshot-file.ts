@@ -7,13 +7,13 @@ import {
   type SnapshotStanding,
 } from '@tollgate/snapshot';
 
-/** The last good snapshot on the node's disk, so that a node starts and serves while Redis is away. */
+/** Keeps the last good snapshot on the node's disk, so that a node starts and serves while Redis is away. */
 export class SnapshotFile {
   readonly #path: string;
 
   readonly #worker: number;
 
-  /** `worker`: the workers of a node share the file, each brings its own draft. */
+  /** The workers of a node share the file; each `worker` has its own draft. */
   constructor(path: string, { worker }: { worker: number }) {
     this.#path = path;
     this.#worker = worker;
@@ -23,7 +23,7 @@ export class SnapshotFile {
     return this.#path.replace(/\.json$/, '-standing.json');
   }
 
-  /** Undefined when there is none, or what is there is damaged or of another format: the pull will bring a good one. */
+  /** Returns undefined when there is none, or it is damaged or of another format; the pull then brings a good one. */
   async load(): Promise<PublishedSnapshot | undefined> {
     try {
       const verdict = verifySnapshot(JSON.parse(await readFile(this.#path, 'utf8')));
@@ -33,7 +33,7 @@ export class SnapshotFile {
     }
   }
 
-  /** Returns the installation and the number of the snapshot that this node ran last. No older one is taken from Redis. */
+  /** Returns the installation and number of the snapshot that this node ran last. The node takes no older one from Redis. */
   async loadStanding(): Promise<SnapshotStanding | null> {
     try {
       const text = await readFile(this.#standingPath, 'utf8');
@@ -43,14 +43,14 @@ export class SnapshotFile {
     }
   }
 
-  /** The snapshot first: a crash in between leaves a standing that is too low for one start, never a snapshot that is refused. */
+  /** The snapshot is written first: a crash in between leaves a standing that is too low for one start, never a snapshot that is refused. */
   async save(snapshot: PublishedSnapshot, standing: SnapshotStanding): Promise<void> {
     await mkdir(dirname(this.#path), { recursive: true });
     await this.#write(this.#path, snapshot);
     await this.#write(this.#standingPath, standing);
   }
 
-  /** Whole or not at all: a torn file would lose the last good one. */
+  /** The write is atomic, because a torn file would lose the last good snapshot. */
   async #write(path: string, content: unknown): Promise<void> {
     const draft = `${path}.new.${this.#worker}`;
     const file = await open(draft, 'w', 0o600);

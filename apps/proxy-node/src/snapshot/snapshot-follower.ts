@@ -16,9 +16,9 @@ const FIRST_PULL_MS = 2_000;
 /** Reads published snapshots; `FleetStore` of libs/keyspace implements it. */
 export interface SnapshotSource {
   currentVersion(): Promise<number | null>;
-  /** Judged by format, schema and checksum; null when this version is gone, as a newer one replaced it. */
+  /** Returns the snapshot, checked by format, schema and checksum; null when a newer one replaced this version. */
   fetchSnapshot(version: number): Promise<SnapshotVerdict | null>;
-  /** Null when it has none. */
+  /** Returns null when it has none. */
   fetchSeal(version: number): Promise<SnapshotSeal | null>;
 }
 
@@ -63,7 +63,7 @@ export class SnapshotFollower {
     this.#pullMs = pullMs;
   }
 
-  /** null until a first good snapshot was found. */
+  /** Is null until the first good snapshot was found. */
   get current(): RoutingIndex | null {
     return this.#current;
   }
@@ -86,8 +86,8 @@ export class SnapshotFollower {
   }
 
   /**
-   * Starts from disk, then follows. What is published is looked for first, for a moment: a node that once said it runs a version must not serve
-   * an older one of its disk after a restart.
+   * Starts from disk, then follows. It looks for a published version first, for a short time: a node that once reported a version must not serve an
+   * older one from its disk after a restart.
    */
   async start(): Promise<void> {
     this.#standing = await this.#file.loadStanding();
@@ -101,7 +101,7 @@ export class SnapshotFollower {
     if (this.#timer) clearInterval(this.#timer);
   }
 
-  /** Looks for a newer snapshot. Calls while one is in progress become one more look after it, so that no message is missed. */
+  /** Looks for a newer snapshot. Calls during a look cause one more look after it, so that no message is missed. */
   pull(): Promise<void> {
     if (this.#pulling) {
       this.#isPullWanted = true;
@@ -111,7 +111,7 @@ export class SnapshotFollower {
     return this.#pulling;
   }
 
-  /** Fetches and applies the current version again, also when it is the one in use. */
+  /** Fetches and applies the current version again, also when it is in use. */
   reload(): Promise<void> {
     this.#isReloadWanted = true;
     return this.pull();
@@ -132,7 +132,7 @@ export class SnapshotFollower {
   async #pullOnce(): Promise<void> {
     const version = await this.#source.currentVersion();
     if (version === null) return;
-    // A snapshot that was refused under the number of the version in use is judged again, so that the refusal lasts as long as its reason.
+    // A snapshot that was refused under the number of the version in use is checked again, so that the refusal lasts as long as its reason.
     const isWanted = this.#isReloadWanted || this.#refused?.version === version;
     if (version === this.#current?.snapshot.version && !isWanted) {
       this.#refused = null;

@@ -1,8 +1,8 @@
 import type { Overrun } from '@tollgate/metering';
 
-/** An overrun counts for so long after it was last seen. */
+/** An overrun counts for this long after it was last seen, in ms. */
 const OVERRUN_MS = 3_600_000;
-/** Accounts that one upstream overran; of more the one that was overrun longest ago is forgotten. */
+/** Bounds the accounts per upstream. Beyond it the account whose overrun is oldest is removed. */
 export const OVERRUN_ACCOUNTS_MAX = 1_000;
 
 interface Seen {
@@ -10,9 +10,9 @@ interface Seen {
   readonly at: number;
 }
 
-/** By how much one upstream overran the limits it was given, account by account. The clock is passed in. */
+/** Holds by how much one upstream overran its limits, by account. The clock is passed in. */
 export class AccountOverruns {
-  /** The last to be seen is the last. */
+  /** Maps accounts to their overruns; the latest one is last. */
   readonly #accounts = new Map<number, Seen>();
 
   note(accountId: number, overrun: Overrun, now: number): void {

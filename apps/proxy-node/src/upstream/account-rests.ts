@@ -1,16 +1,16 @@
 import { RouteRest, type Failed, type Rest, type RestDump } from './route-rest.ts';
 
 /**
- * Accounts that one route remembers. While so many rest or failed lately, a further one is tried as if it were well: no account that rests is forgotten
- * for another's sake.
+ * Bounds the accounts that one route remembers. While that many rest or failed recently, a further account is treated as healthy, so that no resting
+ * account is removed for another one.
  */
 export const ACCOUNTS_MAX = 1_000;
-/** After so long a failure says nothing of the route any more. */
+/** An older failure no longer says anything about the route. */
 export const LATELY_MS = 60_000;
-/** So long an account's failures are no reason for a probe, once a probe has shown that the route works; twice as long each time, up to the most. */
+/** After a probe has shown that the route works, an account's failures cause no probe for this long; the time doubles up to the maximum. */
 const DISPROVED_MS = 10_000;
 const DISPROVED_MS_MAX = 600_000;
-/** A full table is looked through once in so long. */
+/** A full table is swept at most once in this time. */
 const SWEEP_MS = 1_000;
 
 interface AccountRest {
@@ -20,7 +20,7 @@ interface AccountRest {
   disprovedMs: number;
 }
 
-/** The accounts whose own requests fail on one route, each with its rest. An account without a failure is not in it, so that its requests cost a look into a table. */
+/** Holds the accounts whose own requests fail on one route, each with its rest. An account without a failure is absent, so its requests cost one lookup. */
 export class AccountRests {
   readonly #accounts = new Map<number, AccountRest>();
   #sweptAt = Number.NEGATIVE_INFINITY;
@@ -38,7 +38,7 @@ export class AccountRests {
     return known !== undefined && now - known.failedAt < LATELY_MS;
   }
 
-  /** A probe has shown that the route works where this account's requests fail. */
+  /** Returns whether a probe has shown that the route works where this account's requests fail. */
   isDisproved(accountId: number, now: number): boolean {
     const known = this.#of(accountId);
     return known !== undefined && known.disprovedUntil > now;
@@ -60,7 +60,7 @@ export class AccountRests {
     this.#of(accountId)?.rest.answered(now);
   }
 
-  /** True when that ends a series of failures that had made the account rest. */
+  /** Returns true when the success ends a series of failures that had made the account rest. */
   succeeded(accountId: number, now: number): boolean {
     const known = this.#of(accountId);
     if (!known) return false;
@@ -70,7 +70,7 @@ export class AccountRests {
     return isRecovery;
   }
 
-  /** The rest that begins with this failure; null when none does. */
+  /** Returns the rest that begins with this failure; null when none does. */
   failed(accountId: number, failure: Failed): Rest | null {
     const known = this.#ensure(accountId, failure.now);
     if (!known) return null;
@@ -82,7 +82,7 @@ export class AccountRests {
     this.#ensure(accountId, at.now)?.rest.heard(rest, at.now, at.answeredAt);
   }
 
-  /** `accountId` null: for all. */
+  /** `accountId` is null for all accounts. */
   heardRecovery(accountId: number | null, now: number): void {
     for (const id of accountId === null ? this.#accounts.keys() : [accountId])
       this.#of(id)?.rest.heardRecovery(now);
@@ -98,7 +98,7 @@ export class AccountRests {
     known.disprovedUntil = now + known.disprovedMs;
   }
 
-  /** The route was down for all and is up: what failed meanwhile was the route's doing. A provider's Retry-After stays. */
+  /** Clears failures after the route was down for all and works again, because the route caused them. A provider's Retry-After stays. */
   recovered(now: number): void {
     for (const accountId of this.#accounts.keys()) this.succeeded(accountId, now);
   }
@@ -107,7 +107,7 @@ export class AccountRests {
     return [...this.#accounts].filter(([, { rest }]) => rest.waitMs(now) > 0).map(([id]) => id);
   }
 
-  /** Returns the rest of the account that is best off among these, or of the best one known; null if one of them has seen no failure. */
+  /** Returns the shortest rest among these accounts, or among the known ones; null when one of them has no failure. */
   dumpOf(accountIds: readonly number[], now: number): RestDump | null {
     let best: RestDump | null = null;
     for (const id of accountIds.length > 0 ? accountIds : this.#accounts.keys()) {
@@ -144,7 +144,7 @@ export class AccountRests {
   }
 }
 
-/** Nothing of it decides anything any more. */
+/** Returns whether the entry no longer affects any decision. */
 function isIdle(
   { rest, failedAt, disprovedUntil, disprovedMs }: AccountRest,
   now: number,

@@ -1,6 +1,6 @@
 import type { AnswerHead, UpstreamCall } from './upstream-call.ts';
 
-/** The first `bytesMax` bytes of a body, or what came of it before it broke. */
+/** Returns the first `bytesMax` bytes of a body, or what arrived before it broke. */
 export function collectBody(call: UpstreamCall, bytesMax: number): Promise<Buffer> {
   return new Promise((resolve) => {
     const chunks: Buffer[] = [];
@@ -20,7 +20,7 @@ export function collectBody(call: UpstreamCall, bytesMax: number): Promise<Buffe
   });
 }
 
-/** All of an answer that nothing is done with on the way. */
+/** Returns the complete bytes of an answer. */
 export function wholeBody(call: UpstreamCall): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

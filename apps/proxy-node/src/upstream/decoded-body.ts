@@ -8,8 +8,9 @@ import {
 } from 'node:zlib';
 
 /**
- * Undoes an upstream's content-encoding. We ask for identity, but some upstreams compress anyway. The client is promised plain bytes.
- * Flushes on every chunk, so that a compressed event stream does not wait for its end. Undefined for identity; throws for an unknown encoding.
+ * Returns a decoder for an upstream's content-encoding. The request asks for identity, but some upstreams compress anyway, and the client is promised
+ * plain bytes. It flushes every chunk, so that a compressed event stream does not wait for its end. Returns undefined for identity; throws for an
+ * unknown encoding.
  */
 export function createDecoder(encoding: string | undefined): Transform | undefined {
   switch (encoding?.trim().toLowerCase() ?? '') {

@@ -3,7 +3,7 @@ import { guardedLookup, literalRefusal, type Resolve } from '@tollgate/outbound'
 import { buildConnector } from 'undici';
 import { skipInformational } from './informational-answers.ts';
 
-/** A connector that judges the very address it is about to dial: a literal before dialling, a name inside the lookup whose answer is dialled. */
+/** Returns a connector that checks the address that it dials: a literal before dialling, a name inside the lookup whose answer is dialled. */
 export function guardedConnector({
   policy,
   connectTimeoutMs,
@@ -14,7 +14,7 @@ export function guardedConnector({
   resolve?: Resolve;
 }): buildConnector.connector {
   const dial = (isEncrypted: boolean) =>
-    // HTTP/1.1 only: one stream per connection keeps backpressure and aborts of one client from touching another's.
+    // HTTP/1.1 has one stream per connection, so backpressure and aborts of one client do not affect another's stream.
     buildConnector({
       timeout: connectTimeoutMs,
       allowH2: false,

@@ -1,9 +1,9 @@
 import { subscribe } from 'node:diagnostics_channel';
 import type { Socket } from 'node:net';
 
-/** No head of an answer is longer: what has no end by then goes to the parser as it is. */
+/** No head of an answer is longer. Longer bytes without an end go to the parser unchanged. */
 const HEAD_BYTES_MAX = 16 * 1024;
-/** Any but 101, which nothing asks for. */
+/** Matches every informational status except 101, which no request asks for. */
 const INFORMATIONAL = /^HTTP\/1\.[01] 1(?!01)\d\d[ \r]/;
 const LINES = ['HTTP/1.1 100 ', 'HTTP/1.0 100 '] as const;
 const END_OF_HEAD = '\r\n\r\n';
@@ -11,17 +11,17 @@ const END_OF_HEAD = '\r\n\r\n';
 const filters = new WeakMap<object, AnswerFilter>();
 
 /**
- * Takes informational answers out of what the socket reads. A client must understand them though it did not ask for them (RFC 9110 15.2), and some servers
- * send `100 Continue` for each long body; undici takes that for a broken answer.
+ * Removes informational answers from what the socket reads. A client must understand unrequested ones (RFC 9110 15.2), and some servers send `100
+ * Continue` for each long body, which undici treats as a broken answer.
  */
 export function skipInformational(socket: Socket): void {
   filters.set(socket, new AnswerFilter(socket));
 }
 
-/** Only between a request and the head of its answer: a body may hold the same bytes. */
+/** Filters only between a request and the head of its answer, because a body may contain the same bytes. */
 class AnswerFilter {
   #isAwaited = false;
-  /** The beginning of what may be one. */
+  /** Holds the beginning of a possible informational answer. */
   #held: Buffer | null = null;
 
   constructor(socket: Socket) {
@@ -47,7 +47,7 @@ class AnswerFilter {
   }
 }
 
-/** Without those at its beginning that are whole. */
+/** Returns the bytes without complete informational answers at their beginning. */
 function withoutInformational(bytes: Buffer): Buffer {
   let rest = bytes;
   while (INFORMATIONAL.test(rest.toString('latin1', 0, LINES[0].length))) {
@@ -58,7 +58,7 @@ function withoutInformational(bytes: Buffer): Buffer {
   return rest;
 }
 
-/** Is true for a beginning of one, and for nothing. */
+/** Returns true for a possible beginning of one, and for no bytes. */
 function mayBeInformational(bytes: Buffer): boolean {
   const line = bytes.toString('latin1', 0, LINES[0].length);
   return LINES.some((start) => INFORMATIONAL.test(line + start.slice(line.length)));

@@ -8,8 +8,8 @@ const used = new WeakSet<object>();
 let waiting: Listener | null = null;
 
 /**
- * To be called from `onRequestStart`: reports at once whether the request goes out on a connection that has carried another. undici does not report
- * a handler its connection, but publishes it right after `onRequestStart`, before anything else can run.
+ * Reports at once whether the request uses a connection that has carried another one. Call it in `onRequestStart`: undici does not give a handler its
+ * connection, but publishes it directly after `onRequestStart`, before any other code runs.
  */
 export function onConnection(listener: Listener): void {
   waiting = listener;

@@ -1,6 +1,6 @@
 import { REPORTED_EXCESS_MAX } from '@tollgate/contracts';
 
-/** Prompt tokens of a model that an upstream reported above their bound. */
+/** Holds the prompt tokens of a model that an upstream reported above their bound. */
 interface Excess {
   answers: number;
   tokens: number;
@@ -8,12 +8,12 @@ interface Excess {
   seenAt: number;
 }
 
-/** By how much the reports of one upstream exceed the bounds of prompts, model by model. The clock is passed in. */
+/** Holds by how much one upstream's reports exceed the bounds of prompts, by model. The clock is passed in. */
 export class PromptExcess {
   readonly #models = new Map<number, Excess>();
   readonly #keptMs: number;
 
-  /** `keptMs`: how long after it was last seen a model's excess is remembered. */
+  /** A model's excess is remembered for `keptMs` after it was last seen. */
   constructor(keptMs: number) {
     this.#keptMs = keptMs;
   }
@@ -29,7 +29,7 @@ export class PromptExcess {
     });
   }
 
-  /** For the node's report: the models with the most first. */
+  /** Returns the rows of the node's report: models with the largest excess first. */
   rows(now: number): { model_id: number; answers: number; tokens: number; largest: number }[] {
     this.#forget(now);
     return [...this.#models]

@@ -8,16 +8,16 @@ import {
 import type { SnapshotRoute } from '@tollgate/snapshot';
 import type { UpstreamFailure } from './upstream-failure.ts';
 
-/** More routes than any installation has; beyond them all is learned again. */
+/** This is more than the routes of any installation; beyond it everything is learned again. */
 const ROUTES_MAX = 10_000;
 
-/** Remembers the request fields that models have refused, by route. One request a field pays for learning it from the upstream's own words. */
+/** Remembers the request fields that models have refused, by route. One failed request per field teaches it, by the upstream's error. */
 export class RefusedFields {
-  /** By limit field and model. */
+  /** Maps limit field and model to the refused fields. */
   readonly #known = new Map<string, ReadonlySet<RefusableField>>();
   readonly #learned = new Map<string, Set<RefusableField>>();
 
-  /** Returns the known and the learned fields of the route's model. A limit field that was refused counts more than the setting. */
+  /** Returns the known and the learned fields of the route's model. A refused limit field takes precedence over the setting. */
   of(route: SnapshotRoute): ReadonlySet<RefusableField> {
     const learned = this.#learned.get(keyOf(route));
     const known = this.#knownOf(route);
@@ -42,7 +42,7 @@ export class RefusedFields {
     return known;
   }
 
-  /** A request's body without them. Legacy completions know one name of the limit, whatever chat models do. */
+  /** Returns a request's body without them. Legacy completions have one name for the limit, whatever chat models accept. */
   strip(
     body: Uint8Array,
     { route, protocol }: { route: SnapshotRoute; protocol: ClientProtocol },
@@ -50,7 +50,7 @@ export class RefusedFields {
     return protocol === 'completions' ? body : withoutRefused(body, this.of(route));
   }
 
-  /** The field that a repetition would do without; null when the failure names none. */
+  /** Returns the field that a repetition would omit; null when the failure names none. */
   learn(route: SnapshotRoute, failure: UpstreamFailure): RefusableField | null {
     const field = failure.evidence === 'stated' ? refusedField(failure.error) : null;
     if (field === null) return null;
@@ -62,7 +62,7 @@ export class RefusedFields {
   }
 }
 
-/** A route forgets its lessons when it is pointed at another model. */
+/** A route forgets its fields when it is pointed at another model. */
 function keyOf({ id, upstream_id: upstreamId, upstream_model: model }: SnapshotRoute): string {
   return `${id}/${upstreamId}/${model}`;
 }

@@ -13,13 +13,13 @@ interface HeaderFacts {
   readonly isStream: boolean;
   readonly clientHeaders: IncomingHttpHeaders;
   readonly rid: string;
-  /** The span of this attempt, while the node traces; the caller's passes on otherwise. */
+  /** The span of this attempt while the node traces; otherwise the caller's is passed on. */
   readonly traceparent?: string | null;
 }
 
 type RequestFacts = HeaderFacts &
   Pick<SentRequest, 'method'> & {
-    /** Below the upstream's base_url. */
+    /** The path below the upstream's base_url. */
     readonly path: string;
     readonly body: Uint8Array | null;
   };
@@ -30,11 +30,14 @@ export interface SentRequest {
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: Buffer | null;
-  /** The headers that prove to the provider who sends it. */
+  /** The headers that authenticate the gateway to the provider. */
   proof: SignedHeaders;
 }
 
-/** The request as it is sent. Its credential comes last, as it may sign all that stands before it. Most providers take a fixed key, and no request waits for that. */
+/**
+ * Returns the request as it is sent. The credential is added last, because it may sign everything else. Most providers take a fixed key, for which no
+ * request waits.
+ */
 export function signedRequest(
   target: OpenUpstream,
   protocol: SnapshotUpstream['protocol'],
@@ -73,10 +76,10 @@ function validToken(target: OpenUpstream): string {
   });
 }
 
-/** A part of a header that is long enough to be a secret, a token or a signature. */
+/** Matches a part of a header that is long enough to be a secret, a token or a signature. */
 const PROOF_PART = /[^\s,=]{24,}/g;
 
-/** The texts of a request's credential that must appear in no error and no log: its secrets, and what was made of them for this request. */
+/** Returns the texts of a request's credential that must not appear in an error or log: its secrets, and what was derived from them for this request. */
 export function sentSecrets({ auth }: OpenUpstream, request: SentRequest | null): string[] {
   const proof = Object.values(request?.proof ?? NO_PROOF);
   return [
@@ -85,7 +88,10 @@ export function sentSecrets({ auth }: OpenUpstream, request: SentRequest | null)
   ];
 }
 
-/** An allow-list: what is not named here stays with the gateway, above all the caller's authorization and cookies (security S31, S33). */
+/**
+ * Builds the headers from an allow-list: headers that it does not name stay with the gateway, above all the caller's authorization and cookies
+ * (security S31, S33).
+ */
 function requestHeaders(
   target: OpenUpstream,
   { protocolHeaders, isStream, clientHeaders, rid, traceparent = null }: HeaderFacts,
@@ -95,7 +101,7 @@ function requestHeaders(
     accept: isStream ? 'text/event-stream' : 'application/json',
     ...protocolHeaders,
     'content-type': 'application/json',
-    // Compression would have the upstream hold events back, and costs both sides more than it saves between data centres.
+    // With compression the upstream would delay events, and between data centres it costs both sides more than it saves.
     'accept-encoding': 'identity',
     ...passedIdentity(clientHeaders, USER_AGENT),
     ...(traceparent !== null && { traceparent }),
@@ -105,7 +111,10 @@ function requestHeaders(
 
 type Headers<Value> = Readonly<Record<string, Value | undefined>>;
 
-/** First value of each header; SDKs never repeat the ones an exchange looks at. The very headers where none is repeated: a copy of fifteen takes a microsecond. */
+/**
+ * Returns the first value of each header; SDKs never repeat the ones that an exchange reads. It returns the given object when none is repeated,
+ * because a copy of fifteen headers takes a microsecond.
+ */
 export function singleHeaders(headers: Headers<string | string[]>): Headers<string> {
   if (areSingle(headers)) return headers;
   return Object.fromEntries(

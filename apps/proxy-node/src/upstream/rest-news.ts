@@ -6,15 +6,18 @@ export type RestMessage = Extract<
   { kind: 'rest' | 'recovered' | 'account_rest' | 'account_recovered' }
 >;
 
-/** A shorter rest is over before its message is of use. */
+/** A shorter rest ends before its message is useful. */
 const WORTH_TELLING_MS = 2_000;
 
-/** Announces to the other workers of the fleet which routes fail and which have recovered, and receives their announcements. A lost announcement costs each worker a few failures. */
+/**
+ * Announces to the other workers of the fleet which routes fail and which have recovered, and receives their announcements. A lost announcement costs
+ * each worker a few failures.
+ */
 export class RestNews {
   readonly #announce: (message: FleetMessage) => void;
   readonly #by: string;
 
-  /** `by`: address of this worker, so that it ignores its own messages. `announce` must not throw. */
+  /** `by` is the address of this worker, so that it ignores its own messages. `announce` must not throw. */
   constructor({ announce, by }: { announce: (message: FleetMessage) => void; by: string }) {
     this.#announce = announce;
     this.#by = by;

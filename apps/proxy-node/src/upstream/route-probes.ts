@@ -24,27 +24,27 @@ import {
 } from './upstream-failure.ts';
 import type { RouteRef } from './upstream-health.ts';
 
-/** One token of output is there at once, unless the provider is down. */
+/** One output token arrives within this time unless the provider is down. */
 const PROBE_MS = 15_000;
-/** The tokens of the fixed bodies and of the template around them, for a probe that reports no usage. */
+/** The tokens of the fixed bodies and their template, for a probe that reports no usage. */
 const PROMPT_TOKENS = 16;
 
-/** Holds the result of a probe, and the amount that its provider may bill the installation for it: no customer pays it. */
+/** Holds the result of a probe and the amount that its provider may bill the installation; no customer pays it. */
 export interface Probed {
   readonly upstreamId: number;
   readonly routeId: number;
-  /** `ok`, the kind of the failure, or `unknown` where nothing could be asked. */
+  /** `ok`, the kind of the failure, or `unknown` when nothing could be asked. */
   readonly result: string;
   readonly cost: AttemptCost;
 }
 
-/** The answer leaves the gateway nowhere. */
+/** The answer never leaves the gateway, so its ids stay as they are. */
 const UNSEEN_IDS: StoredIds = { seal: (native) => native, open: () => null, isSealed: () => false };
 const NOTHING: AttemptCost = { input_tokens: 0, output_tokens: 0 };
 
 /**
- * Asks a route a fixed request of the gateway's own, in the protocol of the requests that failed there: it shows whether the route is down, or its callers
- * provoke the failures. Never a caller's request, and never a stream.
+ * Sends a route a fixed request of the gateway, in the protocol of the requests that failed there, to find out whether the route is down or its
+ * callers provoke the failures. It never sends a caller's request, and never a stream.
  */
 export class RouteProbes {
   readonly #calls: SideCalls;
@@ -62,7 +62,7 @@ export class RouteProbes {
   }: {
     calls: SideCalls;
     refused: RefusedFields;
-    /** Returns it from the snapshot in use. */
+    /** Returns the candidate from the snapshot in use. */
     candidateOf: (route: RouteRef) => Candidate | undefined;
     onProbed: (probed: Probed) => void;
     log: Pick<Logger, 'info'>;
@@ -74,7 +74,7 @@ export class RouteProbes {
     this.#log = log;
   }
 
-  /** Null where the route answers, be it with a refusal of the request, and where it cannot be asked. Never rejects. */
+  /** Returns null when the route answers, including a refusal of the request, and when it cannot be asked. Never rejects. */
   async probe(ref: RouteRef, protocol: ClientProtocol): Promise<FailureSeen | null> {
     const candidate = this.#candidateOf(ref);
     if (!candidate) return null;
@@ -84,7 +84,7 @@ export class RouteProbes {
     try {
       cost = await this.#ask(candidate, protocol);
     } catch (error) {
-      // This protocol has no words for it, or the node's key opens no secret: requests find that out by themselves.
+      // This protocol cannot express the probe, or the node's key opens no secret; requests then show the problem themselves.
       if (!(error instanceof UpstreamFailure)) return null;
       failure = error;
       if (mayBeBilled(failure)) cost = { input_tokens: PROMPT_TOKENS, output_tokens: 0 };
@@ -105,7 +105,7 @@ export class RouteProbes {
         headers: exchange.requestHeaders,
         body: this.#refused.strip(exchange.requestBody, { route, protocol }),
         rid,
-        // Connections that were kept to a provider that failed may be stale.
+        // Kept connections to a provider that failed may be stale.
         isAnew: true,
       },
       Math.min(PROBE_MS, upstream.first_token_timeout_ms),
@@ -155,7 +155,7 @@ function exchangeOf(
   });
 }
 
-/** A redirect is not followed, so that it serves no request. */
+/** A redirect is not followed, so it serves no request. */
 function isDownBy(failure: UpstreamFailure): boolean {
   const status = failure.error.upstreamStatus;
   return (status !== null && status < 400) || isRoutesTrouble(failure);

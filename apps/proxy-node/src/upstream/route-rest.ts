@@ -1,23 +1,23 @@
-/** Failures in a row that make a route rest: fewer would let one bad answer take a route away. */
+/** This many consecutive failures make a route rest; with fewer, single bad answers would. */
 const FAILURES_IN_ROW = 5;
 const REST_MS = 5_000;
-/** The longest a verdict of the fleet's own keeps a route away: a provider that recovers is asked again soon, and one probe is cheap. */
+/** A rest by the fleet's own verdict lasts at most this long: a provider that recovers is tried again soon, and one probe is cheap. */
 const REST_MS_MAX = 15_000;
-/** A probe that is still without an answer after this long keeps no other request away: an answer may take minutes. */
+/** A probe without an answer blocks other requests no longer than this, because an answer may take minutes. */
 const PROBE_MS_MAX = 15_000;
 const COOLDOWN_MS_DEFAULT = 1_000;
-/** A provider's Retry-After is obeyed in full; one beyond a day is a mistake of its clock. */
+/** A provider's Retry-After is obeyed completely; one beyond a day is an error of its clock. */
 const COOLDOWN_MS_MAX = 86_400_000;
-/** A Retry-After that another node reports counts for so long at most: asking the provider itself costs one request. */
+/** A Retry-After that another node reports counts at most this long, because asking the provider costs one request. */
 const HEARD_COOLDOWN_MS_MAX = 300_000;
-/** An answer of so short a time ago outweighs another node's verdict: that node may be the one that is cut off. */
+/** An own answer within this time outweighs another node's verdict, because that node may have lost its connection. */
 const OWN_ANSWER_MS = 5_000;
 
 export interface Rest {
   readonly restMs: number;
-  /** The provider named the time itself: no probe ends it early. */
+  /** True when the provider named the time, so that no probe ends the rest early. */
   readonly isProviders: boolean;
-  /** It limits requests, rather than being overloaded. */
+  /** True when the provider limits requests, rather than being overloaded. */
   readonly isRateLimit?: boolean;
 }
 
@@ -28,22 +28,22 @@ export interface RestDump {
   why: string | null;
 }
 
-/** A failed attempt, as far as it says something of its route. `why`: the kind of the failure. */
+/** Describes a failed attempt as far as it concerns its route. `why` is the kind of the failure. */
 export interface Failed {
   readonly why: string;
-  /** Every other request would fail in the same way, as with a key that is refused: one failure is enough for a rest. */
+  /** True when every other request would fail in the same way, as with a refused key: one failure then causes a rest. */
   readonly isCertain?: boolean;
   readonly retryAfterMs: number | null;
   readonly now: number;
 }
 
 /**
- * Knows if one account or all leave one route alone for now. Two reasons: its failures, for at most 15 s, ended by one request that tries it; and
- * its provider's Retry-After, for as long as that says. Rate limits are kept per route too: providers count them per model.
+ * Decides whether one account or all avoid one route now. There are two reasons: failures, for at most 15 s and ended by one request that tries the
+ * route; and the provider's Retry-After, for as long as it says. Rate limits are kept per route, too, because providers count them per model.
  */
 export class RouteRest {
   #failuresInRow = 0;
-  /** 0 while the route is well. In the past: the next request is the probe. */
+  /** Is 0 while the route is healthy. When it is in the past, the next request is the probe. */
   #restUntil = 0;
   #restMs = REST_MS;
   #probeUntil = 0;
@@ -60,17 +60,17 @@ export class RouteRest {
     return this.#answeredAt;
   }
 
-  /** Its rest is over, and nothing has shown yet that the route is well. */
+  /** Returns whether its rest is over and nothing has shown yet that the route is healthy. */
   isOnTrial(now: number): boolean {
     return this.#restUntil > 0 && this.#restUntil <= now;
   }
 
-  /** ms until the route may be tried; 0 = now. */
+  /** Returns the ms until the route may be tried; 0 means now. */
   waitMs(now: number): number {
     return Math.max(this.#restUntil - now, this.#probeUntil - now, this.#cooldownUntil - now, 0);
   }
 
-  /** True if the route must be waited for because of its provider's rate limit. */
+  /** Returns true when the provider's rate limit is the reason for waiting. */
   isRateLimited(now: number): boolean {
     return (
       this.#isRateLimit &&
@@ -79,7 +79,7 @@ export class RouteRest {
     );
   }
 
-  /** The first request after a rest is the probe; until its answer begins no other goes. */
+  /** The first request after a rest is the probe; no other is sent until its answer begins. */
   started(now: number): void {
     if (this.#restUntil > 0) this.#probeUntil = now + PROBE_MS_MAX;
   }
@@ -88,33 +88,33 @@ export class RouteRest {
     this.#probeUntil = 0;
   }
 
-  /** An answer has begun: if it is the probe's, others may go. A failure before a success makes the route rest again at once. */
+  /** Notes that an answer has begun: after the probe's, other requests may go. A failure before a success makes the route rest again at once. */
   answered(now: number): void {
     this.#answeredAt = now;
     this.#probeUntil = 0;
     this.#restUntil = 0;
   }
 
-  /** True when that ends a series of failures that had made the route rest. */
+  /** Returns true when the success ends a series of failures that had made the route rest. */
   succeeded(): boolean {
     const isRecovery = this.#failuresInRow >= FAILURES_IN_ROW;
     this.#clear();
     return isRecovery;
   }
 
-  /** The rest that begins with this failure; null when none does, or one has begun before. */
+  /** Returns the rest that begins with this failure; null when none does, or one has begun earlier. */
   failed({ why, isCertain = false, retryAfterMs, now }: Failed): Rest | null {
     this.#why = why;
     const cooldown = this.#coolDown(cooldownOf(why, retryAfterMs), why === 'rate_limited', now);
     // A provider that says when to return is not broken.
     if (why === 'rate_limited') return cooldown;
-    // So is the failure of the request that tried the route after its rest.
+    // The failure of the request that tried the route after its rest is also enough.
     const isEnough = isCertain || this.#restUntil > 0;
     this.#failuresInRow = Math.max(this.#failuresInRow + 1, isEnough ? FAILURES_IN_ROW : 0);
     return this.#failuresInRow < FAILURES_IN_ROW ? cooldown : (this.#rest(now) ?? cooldown);
   }
 
-  /** `answeredAt`: when the route last answered this node. */
+  /** `answeredAt` is the time at which the route last answered this node. */
   heard(
     { restMs, isProviders, isRateLimit = false }: Rest,
     now: number,
@@ -142,7 +142,7 @@ export class RouteRest {
   }
 
   #rest(now: number): Rest | null {
-    // An attempt that was in progress when the rest began brings no news.
+    // An attempt that was running when the rest began says nothing new.
     if (this.#restUntil > now) return null;
     const restMs = this.#restMs;
     this.#restUntil = now + restMs;
@@ -168,7 +168,7 @@ export class RouteRest {
   }
 }
 
-/** A rate limit without Retry-After is given a moment; of other failures only a Retry-After counts. */
+/** A rate limit without Retry-After gets a short cooldown; for other failures only a Retry-After counts. */
 function cooldownOf(why: string, retryAfterMs: number | null): number {
   if (why === 'rate_limited') return retryAfterMs ?? COOLDOWN_MS_DEFAULT;
   return why === 'overloaded' ? (retryAfterMs ?? 0) : 0;

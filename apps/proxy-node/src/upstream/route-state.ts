@@ -3,23 +3,23 @@ import { AccountRests } from './account-rests.ts';
 import { RouteRest, type Failed, type Rest } from './route-rest.ts';
 import { RouteWitnesses } from './route-witnesses.ts';
 
-/** A healthy provider that one account provokes is asked no more than this. */
+/** A healthy provider that one account provokes gets at most one probe in this time. */
 const PROBE_EVERY_MS = 1_000;
-/** A probe that has not reported by then is taken for lost. */
+/** A probe without a result after this time counts as lost. */
 const PROBE_MS_MAX = 20_000;
-/** For so long a failed probe speaks for the route: the next accounts that fail need no other. */
+/** A failed probe counts for the route for this long: the next failing accounts need no other probe. */
 const PROBE_COUNTS_MS = 2_000;
-/** A request that may not try the route itself waits for the probe. */
+/** A request that may not try the route itself waits this long for the probe. */
 const PROBE_WAIT_MS = 1_000;
 
 export interface FailureSeen extends Failed {
-  /** No connection was made: no request can cause that, so that it counts for all accounts. */
+  /** True when no connection was made. No request can cause that, so it counts for all accounts. */
   readonly isUnreached?: boolean;
   /** The protocol of the request, and of a probe that asks the same. */
   readonly protocol: ClientProtocol;
 }
 
-/** A rest that began here. `accountId` null: for all accounts. */
+/** Describes a rest that began here. `accountId` is null for all accounts. */
 export interface RestOf extends Rest {
   readonly accountId: number | null;
   readonly failuresInRow: number;
@@ -29,32 +29,33 @@ export interface RestOf extends Rest {
 export interface RouteEvents {
   onRested(rest: RestOf): void;
   onRecovered(accountId: number | null): void;
-  /** A synthetic request is to be sent; `probed` takes its result. */
+  /** Is called when a synthetic request is due; `probed` takes its result. */
   onProbeDue(protocol: ClientProtocol): void;
 }
 
 /**
- * Holds this process' knowledge of one route. A request's failure rests the route for its own account: a caller can provoke it. The route rests for all accounts
- * where no connection is made, which no caller can provoke, or where several accounts fail and a probe fails too: a fixed request of the gateway's own.
+ * Holds this process' knowledge of one route. A request's failure rests the route for its own account, because a caller can provoke it. The route
+ * rests for all accounts where no connection is made, which no caller can provoke, or where several accounts fail and a probe, a fixed request of the
+ * gateway, fails too.
  */
 export class RouteState {
   readonly #shared = new RouteRest();
   readonly #accounts = new AccountRests();
   readonly #witnesses = new RouteWitnesses();
   readonly #events: RouteEvents;
-  /** The rest for all came of a probe, and ends by one: requests that fail may be their caller's doing. */
+  /** True when a probe caused the rest for all, which then ends by a probe: failing requests may be their caller's doing. */
   #isConvicted = false;
   #failedProbe: FailureSeen | null = null;
   #probedAt = Number.NEGATIVE_INFINITY;
   #probingUntil = Number.NEGATIVE_INFINITY;
-  /** The protocol of the last request that failed here. Null if no probe can ask the same: requests then try the route. */
+  /** The protocol of the last request that failed here. It is null when no probe can ask the same; requests then try the route. */
   #protocol: ClientProtocol | null = null;
 
   constructor(events: RouteEvents) {
     this.#events = events;
   }
 
-  /** ms until the account may try the route; 0 = now. Asking for a route whose rest is over has it probed. */
+  /** Returns the ms until the account may try the route; 0 means now. Asking for a route whose rest is over starts a probe. */
   waitMs(accountId: number, now: number): number {
     const shared = this.#shared.waitMs(now);
     const own = this.#accounts.waitMs(accountId, now);
@@ -85,7 +86,7 @@ export class RouteState {
   }
 
   answered(accountId: number, now: number): void {
-    // After a failed probe one head of an answer says too little: its caller's next request may fail again.
+    // After a failed probe one head of an answer is not enough, because its caller's next request may fail again.
     if (!this.#needsProbe) this.#shared.answered(now);
     this.#accounts.answered(accountId, now);
   }
@@ -101,7 +102,7 @@ export class RouteState {
     const { now } = failure;
     if (failure.isUnreached) return this.#restForAll(failure, false);
     this.#protocol = failure.protocol;
-    // The provider answers again, whatever it says.
+    // The provider answers again, whatever the answer is.
     if (!this.#isConvicted && this.#shared.isOnTrial(now)) this.#isWell(now);
     const isCertain = failure.isCertain === true || this.#isDoubted(now);
     const begun = this.#accounts.failed(accountId, { ...failure, isCertain });
@@ -114,7 +115,7 @@ export class RouteState {
     this.#judge(now);
   }
 
-  /** The result of a probe; null where the route answered it, or it says nothing. */
+  /** Takes the result of a probe; null when the route answered it, or when it says nothing. */
   probed(failure: FailureSeen | null, now: number): void {
     this.#probingUntil = Number.NEGATIVE_INFINITY;
     this.#failedProbe = failure;
@@ -140,7 +141,7 @@ export class RouteState {
     if (accountId === null) this.#shared.heardRecovery(now);
   }
 
-  /** `failures_in_row` and times are those of all accounts: of the rest for all, or of the best off where all that use the route fail. */
+  /** `failures_in_row` and times are those of all accounts: of the rest for all, or of the shortest rest where all that use the route fail. */
   dump(now: number) {
     const shared = this.#shared.dump(now);
     const all = this.#accounts.dumpOf(this.#witnesses.users(now), now);
@@ -156,7 +157,7 @@ export class RouteState {
     return this.#needsProbe && this.#shared.isOnTrial(now);
   }
 
-  /** A probe failed a moment ago. */
+  /** Returns whether a probe failed within PROBE_COUNTS_MS. */
   #isDoubted(now: number): boolean {
     return this.#failedProbe !== null && now - this.#failedProbe.now < PROBE_COUNTS_MS;
   }

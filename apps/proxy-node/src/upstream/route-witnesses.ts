@@ -1,14 +1,17 @@
 import { LATELY_MS } from './account-rests.ts';
 
-/** So many accounts that fail make a rest for all, where a probe fails too; fewer where fewer have used the route lately. */
+/** When this many accounts fail and a probe fails, too, the route rests for all; fewer are enough where fewer have used the route recently. */
 const AGREEING = 3;
-/** With this many a probe is worth its cost. The failures of one account rest that account, which needs no probe. */
+/** With this many failing accounts a probe is worth its cost. The failures of one account rest only that account, which needs no probe. */
 const SUSPECTING = 2;
 const NEVER = Number.NEGATIVE_INFINITY;
 
-/** The accounts that used one route last, and those that failed there since it last answered any. Of fixed size: noting a request allocates nothing. */
+/**
+ * Holds the accounts that used one route last, and those that failed there since it last answered any. Its size is fixed, so noting a request
+ * allocates nothing.
+ */
 export class RouteWitnesses {
-  /** Latest first. */
+  /** The latest user is first. */
   readonly #users: number[] = [0, 0, 0];
   readonly #usedAt: number[] = [NEVER, NEVER, NEVER];
   readonly #failing: number[] = [];
@@ -49,12 +52,12 @@ export class RouteWitnesses {
       if (this.#users[place] === accountId) this.#usedAt[place] = NEVER;
   }
 
-  /** Accounts that failed lately, since the route last answered any. */
+  /** Returns the accounts that failed recently, since the route last answered any. */
   failing(now: number): number[] {
     return this.#failing.filter((_, place) => isLately(this.#failedAt[place], now));
   }
 
-  /** The last to use the route, of the last minute. */
+  /** Returns the accounts that used the route last, within the last minute. */
   users(now: number): number[] {
     return this.#users.filter((_, place) => isLately(this.#usedAt[place], now));
   }
@@ -63,7 +66,7 @@ export class RouteWitnesses {
     return this.failing(now).length >= SUSPECTING;
   }
 
-  /** Three accounts fail, or all that used the route lately. */
+  /** Returns true when three accounts fail, or all that used the route recently. */
   areAgreed(now: number): boolean {
     const failing = this.failing(now).length;
     return failing >= SUSPECTING && failing >= Math.min(AGREEING, this.users(now).length);

@@ -9,24 +9,24 @@ import { UpstreamCall } from './upstream-call.ts';
 import { UpstreamFailure } from './upstream-failure.ts';
 import type { UpstreamPools } from './upstream-pools.ts';
 
-/** A stored object is there at once or not at all. */
+/** A stored object arrives at once or not at all. */
 const ANSWER_MS = 30_000;
 
 export interface SideCall {
   readonly upstream: SnapshotUpstream;
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** With native ids, below the upstream's base_url. */
+  /** The path below the upstream's base_url, with native ids. */
   readonly path: string;
   readonly body?: Uint8Array | null;
   readonly rid: string;
-  /** Headers that the protocol requires. */
+  /** The headers that the protocol requires. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly clientHeaders?: IncomingHttpHeaders;
-  /** On a connection of its own, instead of a kept one. */
+  /** True to use a new connection instead of a kept one. */
   readonly isAnew?: boolean;
 }
 
-/** Calls beside those that serve requests: about what an upstream has stored, and probes. They are no part of routing's health. */
+/** Makes calls that serve no request: about stored objects, and probes. They do not affect routing health. */
 export class SideCalls {
   readonly #pools: UpstreamPools;
   readonly #ticker: Ticker;
@@ -46,7 +46,7 @@ export class SideCalls {
     this.#answerBytesMax = answerBytesMax;
   }
 
-  /** A 2xx answer. Null where nothing is stored; throws UpstreamFailure. */
+  /** Returns a 2xx answer, or null where nothing is stored; throws UpstreamFailure. */
   async whole(asked: SideCall, answerMs = ANSWER_MS): Promise<Buffer | null> {
     const deadlines = {
       firstByteMs: answerMs,
@@ -59,7 +59,7 @@ export class SideCalls {
     return call && wholeBody(call);
   }
 
-  /** Does the same as `whole`, for an answer that is read as it comes. */
+  /** Does the same as `whole` for an answer that is read as it arrives. */
   stream(asked: SideCall, deadlines: CallDeadlines): Promise<UpstreamCall | null> {
     return this.#open(asked, { deadlines, isStream: true });
   }

@@ -1,7 +1,7 @@
 import { isSealedId, type IdSealer, type StoredMaker, type StoredPlace } from '@tollgate/contracts';
 import type { StoredIds } from '@tollgate/protocols';
 
-/** Returns the place of the object under an id that a caller gave. Null if there is none, or none that the caller's key may reach. */
+/** Returns the place of the object with an id that a caller gave; null when there is none that the caller's key may reach. */
 export type OpenStored = (sealed: string) => StoredPlace | null;
 
 /** Names the owner of these ids, and the caller for whom they are opened. */
@@ -13,12 +13,12 @@ export interface StoredIdsOf {
   readonly open: OpenStored;
 }
 
-/** Ids of what one upstream stores for one account. */
+/** Seals and opens ids of what one upstream stores for one account. */
 export function storedIdsOf(
   sealer: IdSealer,
   { accountId, upstreamId, maker, open }: StoredIdsOf,
 ): StoredIds {
-  // Every event of a stream names its item. What the caller has named keeps that name.
+  // Every event of a stream names its item. An id that the caller has used keeps its text.
   const known = new Map<string, string>();
   const seal: StoredIds['seal'] = (id, thread) => {
     const sealed = sealer.seal(accountId, { upstreamId, ...maker, id, ...(thread && { thread }) });

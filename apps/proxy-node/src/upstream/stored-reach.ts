@@ -8,7 +8,7 @@ import {
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
 import type { OpenStored } from './stored-ids.ts';
 
-/** The key that asks for what is stored. */
+/** Describes the key that asks for a stored object. */
 export interface StoredCaller {
   readonly accountId: number;
   readonly keyId: number;
@@ -27,8 +27,8 @@ type Uses = Pick<ConversationUses, 'begin' | 'use' | 'read'>;
 const CONVERSATION = /^conv_/;
 
 /**
- * Decides which stored objects a key reaches: those of its account that were made with models that it may use. A conversation is reached with the models that
- * were used in it, until then by the key that made it.
+ * Decides which stored objects a key reaches: those of its account that were made with models that it may use. A conversation is reached with the
+ * models that were used in it, and until then by the key that created it.
  */
 export class StoredReach {
   readonly #sealer: IdSealer;
@@ -39,7 +39,7 @@ export class StoredReach {
     this.#uses = uses;
   }
 
-  /** `ids`: those among which conversations may be. Any other id opens without a look at Redis. */
+  /** `ids` may contain conversations. Any other id opens without a read of Redis. */
   async of(caller: StoredCaller, ids: readonly string[], index: RoutingIndex): Promise<Reach> {
     const uses = new Map<string, ConversationUse>();
     for (const id of ids) {

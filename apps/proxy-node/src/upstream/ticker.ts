@@ -2,15 +2,15 @@ import { monotonicMs } from '../monotonic-ms.ts';
 import { LiveSet } from '../live-map.ts';
 
 export interface Ticking {
-  /** Called about every TICK_MS; must be cheap and must not throw. */
+  /** Is called about every TICK_MS. It must be cheap and must not throw. */
   tick(now: number): void;
 }
 
 const TICK_MS = 250;
 
 /**
- * One timer for all running requests: deadlines, keep-alives and stalls are checked four times a second instead of re-arming several
- * timers on every chunk. Ten thousand streams cost under a millisecond a tick.
+ * Runs one timer for all running requests: it checks deadlines, keep-alives and stalls four times a second instead of setting several timers at every
+ * chunk. Ten thousand streams cost less than a millisecond a tick.
  */
 export class Ticker {
   readonly #members = new LiveSet<Ticking>();

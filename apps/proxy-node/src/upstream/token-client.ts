@@ -8,7 +8,7 @@ const CONNECT_MS = 5_000;
 const ANSWER_MS = 10_000;
 const ANSWER_BYTES_MAX = 65_536;
 
-/** Sends a request for a token on a connection of its own, to an address that the policy allows; redirects are not followed. */
+/** Sends a request for a token on its own connection, to an address that the policy allows. Redirects are not followed. */
 export function askToken(policy: OutboundPolicy): (request: TokenRequest) => Promise<TokenAnswer> {
   return async ({ url, body }) => {
     const { origin, pathname } = new URL(url);

@@ -19,7 +19,7 @@ export interface AnswerHead {
   headers: Record<string, string | string[] | undefined>;
 }
 
-/** Gets the head of an answer, or why there is none. */
+/** Receives the head of an answer, or the failure. */
 export interface HeadListener {
   headArrived(head: AnswerHead): void;
   headFailed(failure: UpstreamFailure): void;
@@ -38,19 +38,19 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   readonly #startedAt = monotonicMs();
   #controller: Dispatcher.DispatchController | null = null;
   #consumer: BodyConsumer | null = null;
-  /** Chunks without a consumer yet: read together with the headers, before there is a consumer, or given back by it. */
+  /** Holds chunks without a consumer: those that were read together with the headers, or that the consumer returned. */
   #waiting: Buffer[] = [];
   #decoder: Transform | undefined;
   #bytes = 0;
   #lastByteAt = monotonicMs();
   #isContentSeen = false;
-  /** When the request left; null before. */
+  /** The time at which the request was sent; null before. */
   #sentAt: number | null = null;
-  /** It left on a connection that had served another. */
+  /** True when it was sent on a connection that had served another request. */
   #isReused = false;
   #isPaused = false;
   #hasEnded = false;
-  /** When the consumer had all it needs; null before. */
+  /** The time at which the consumer had all that it needs; null before. */
   #finishedAt: number | null = null;
   #outcome: 'open' | 'ended' | UpstreamFailure = 'open';
 
@@ -69,12 +69,12 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     ticker.add(this);
   }
 
-  /** It has a connection: the request is being written, or was. */
+  /** Returns true when the request has a connection and is being written, or was. */
   get isSent(): boolean {
     return this.#controller !== null;
   }
 
-  /** Called once, at once where the head is here already. */
+  /** Registers the listener once; calls it at once when the head has arrived. */
   headTo(listener: HeadListener): void {
     if (this.#head) return listener.headArrived(this.#head);
     if (typeof this.#outcome !== 'string') return listener.headFailed(this.#outcome);
@@ -86,12 +86,12 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     this.#flow();
   }
 
-  /** Returns the unread part of a chunk, which comes again, before everything else, after `resume`. */
+  /** Returns the unread part of a chunk to the call, which delivers it first after `resume`. */
   giveBack(rest: Buffer): void {
     this.#waiting.unshift(rest);
   }
 
-  /** Gives all that was consumed back, for another consumer to begin with; this one gets no further event. */
+  /** Returns everything that was consumed, for another consumer to begin with; this one gets no further event. */
   rewind(consumed: readonly Buffer[]): void {
     this.#consumer = null;
     this.#hasEnded = false;
@@ -113,13 +113,13 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     this.#controller?.resume();
   }
 
-  /** The first-token deadline is met. */
+  /** Notes content, which meets the first-token deadline. */
   sawContent(): void {
     this.#isContentSeen = true;
     this.#deadlines.pace?.sawContent(monotonicMs() - this.#startedAt);
   }
 
-  /** The upstream gets a moment to end by itself, so that its connection can be used again. A timer would keep each stream's request in memory for as long. */
+  /** Gives the upstream a moment to end the answer, so that its connection can be reused. A timer would keep each stream's request in memory. */
   finish(): void {
     this.#consumer = TAKES_THE_REST;
     this.#finishedAt = monotonicMs();
@@ -146,7 +146,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     const { pace } = this.#deadlines;
     if (!this.#isPaused && pace?.isOutpaced(now - this.#startedAt, now - this.#lastByteAt))
       return this.#close(timeout('The upstream was much slower than it usually is.'));
-    // While the client is the slow side the upstream is not idle.
+    // The upstream is not idle while the client is slower.
     if (this.#bytes > 0 && !this.#isPaused && now - this.#lastByteAt > this.#idleMs)
       this.#close(timeout('The upstream fell silent.'));
   }
@@ -211,7 +211,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     this.#close(gatewayFailure('server', message, { evidence, cause: error }));
   }
 
-  /** The upstream had closed a connection it no longer used, while the request was on its way there. */
+  /** Returns whether the upstream had closed an unused connection while the request was on its way. */
   get #isStale(): boolean {
     return (
       this.#head === null &&
@@ -232,7 +232,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   }
 
   #deliver(chunk: Buffer): void {
-    // undici's parser says so after a pause.
+    // undici's parser sends an empty chunk after a pause.
     if (chunk.length === 0) return;
     this.#bytes += chunk.length;
     if (this.#bytes > this.#bytesMax) return this.#close(new AnswerTooLarge(this.#bytesMax));
@@ -256,7 +256,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     this.#outcome = 'ended';
     this.#ticker.remove(this);
     this.#report();
-    // Last, as a JSON answer is judged in it.
+    // This comes last, because a JSON answer is judged in it.
     this.#deadlines.pace?.ended();
   }
 
@@ -267,11 +267,11 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     this.#controller?.abort(failure);
     this.#decoder?.destroy();
     this.#report();
-    // Last, as another attempt may begin in it.
+    // This comes last, because another attempt may begin in it.
     if (this.#head === null) this.#headListener?.headFailed(failure);
   }
 
-  /** Passes the ending to the consumer, once there are both and everything before it was read. */
+  /** Passes the ending to the consumer when it exists and everything before the ending was read. */
   #report(): void {
     if (!this.#consumer || this.#waiting.length > 0 || this.#outcome === 'open' || this.#hasEnded)
       return;
@@ -283,7 +283,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
 
 const LINGER_MS = 1_000;
 const TAKES_THE_REST: BodyConsumer = { data: () => {}, end: () => {}, failed: () => {} };
-/** The notice that a connection is closed takes one way there and back. What breaks later may have been at work on the request. */
+/** The notice of a closed connection takes one round trip. A connection that breaks later may have worked on the request. */
 const STALE_MS = 1_000;
 
 function timeout(message: string): UpstreamFailure {

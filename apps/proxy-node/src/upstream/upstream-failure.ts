@@ -9,7 +9,7 @@ import type { FailureSeen } from './route-state.ts';
  */
 export type Evidence = 'unsent' | 'stale' | 'stated' | 'contentless' | 'given_up' | 'unknown';
 
-/** One attempt that brought no usable answer. `error` is fit for the client; `cause` goes to the log. */
+/** Describes an attempt without a usable answer. `error` may be shown to the client; `cause` goes to the log. */
 export class UpstreamFailure extends Error {
   readonly error: UpstreamError;
   readonly evidence: Evidence;
@@ -24,7 +24,7 @@ export class UpstreamFailure extends Error {
   }
 }
 
-/** A failure the gateway itself found; `message` is fit for the client. */
+/** Returns a failure that the gateway itself found; `message` may be shown to the client. */
 export function gatewayFailure(
   kind: UpstreamError['kind'],
   message: string,
@@ -33,7 +33,7 @@ export function gatewayFailure(
   return new UpstreamFailure(upstreamError(kind, { message }), details);
 }
 
-/** The answer is larger than the gateway reads. That is the request's doing: it is not repeated, and its customer pays for what arrived. */
+/** The answer is larger than the gateway reads. The request caused that: it is not repeated, and its customer pays for what arrived. */
 export class AnswerTooLarge extends UpstreamFailure {
   constructor(bytesMax: number) {
     const message = `The answer is larger than ${bytesMax} bytes, the most that the gateway reads. Ask for less of it (top_logprobs, n, the output limit), or for a stream.`;
@@ -78,7 +78,10 @@ export function mayBeBilled({ error, evidence }: UpstreamFailure): boolean {
   }
 }
 
-/** 504 and Cloudflare's 524: a proxy before the provider stopped waiting, while the model may have continued. A 408 says that the request never arrived whole. */
+/**
+ * With 504 and Cloudflare's 524 a proxy before the provider stopped waiting, while the model may have continued. A 408 says that the request never
+ * arrived completely.
+ */
 function isFromAnImpatientProxy({ upstreamStatus }: UpstreamError): boolean {
   return upstreamStatus === 504 || upstreamStatus === 524;
 }
@@ -86,11 +89,14 @@ function isFromAnImpatientProxy({ upstreamStatus }: UpstreamError): boolean {
 /** Returns true if the failure concerns the route's health, rather than a connection or an act of the gateway itself. */
 export function isRoutesTrouble({ error, evidence }: UpstreamFailure): boolean {
   if (evidence === 'given_up' || evidence === 'stale') return false;
-  // An answer over the gateway's own limits is the request's doing; one that makes no sense is the upstream's.
+  // The request causes an answer above the gateway's own limits; the upstream causes an unreadable one.
   return error.kind === 'unreadable' ? evidence !== 'unknown' : isUpstreamsFault(error);
 }
 
-/** For the health of its route. A 403 may be about the request alone, as where a provider moderates prompts: one caller's prompt takes the route from no other caller. */
+/**
+ * Returns the failure for the health of its route. A 403 may concern only the request, as where a provider moderates prompts, so one caller's prompt
+ * takes the route from no other caller.
+ */
 export function seenOf(
   { error, evidence }: UpstreamFailure,
   { protocol, now }: { protocol: ClientProtocol; now: number },
@@ -122,7 +128,7 @@ function isUpstreamsFault({ kind }: UpstreamError): boolean {
   }
 }
 
-/** Gives the words in which the attempt is noted. */
+/** Returns the fields with which the attempt is recorded. */
 export function endingOf({ error, evidence }: UpstreamFailure): { error: string; status?: number } {
   return {
     error: evidence === 'given_up' || evidence === 'stale' ? evidence : error.kind,

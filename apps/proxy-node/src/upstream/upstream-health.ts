@@ -6,16 +6,16 @@ import { StatedRooms } from './pace/stated-rooms.ts';
 import { RouteState, type FailureSeen, type RestOf, type RouteEvents } from './route-state.ts';
 
 const LATENCY_SHARE_OF_NEWEST = 0.2;
-/** Accounts for which a route rests, as `stats/dict` names them. */
+/** `stats/dict` names at most this many accounts for which a route rests. */
 const SHOWN_ACCOUNTS_MAX = 16;
 
-/** A route, and the upstream it leads to. */
+/** Names a route and its upstream. */
 export interface RouteRef {
   readonly routeId: number;
   readonly upstreamId: number;
 }
 
-/** A route as one account uses it. */
+/** Names a route as one account uses it. */
 export interface RouteUse extends RouteRef {
   readonly accountId: number;
 }
@@ -30,7 +30,7 @@ interface RouteRecord {
   readonly state: RouteState;
 }
 
-/** A rest that began here, for the log and for the other nodes. */
+/** Describes a rest that began here, for the log and for the other nodes. */
 export type RestBegun = RouteRef & RestOf;
 
 type Tokens = Pick<ProviderTokens, 'waitMs' | 'missing'>;
@@ -44,23 +44,24 @@ interface FailingUpstream {
 }
 
 type Listeners = {
-  /** Called once for each rest, not for every failure that was in progress. */
+  /** Is called once for each rest, not for every failure that was running. */
   onRested: (begun: RestBegun) => void;
-  /** `accountId` null: for all accounts. */
+  /** `accountId` is null for all accounts. */
   onRecovered: (recovered: RouteRef & { accountId: number | null }) => void;
-  /** A request of the gateway's own is to be sent on this route; `probed` takes its result. */
+  /** Is called when the gateway should send its own request on this route; `probed` takes its result. */
   onProbeDue: (route: RouteRef, protocol: ClientProtocol) => void;
 };
 
 /**
- * Holds this node's observations of upstreams and routes: requests in flight and latency per upstream, rests per route and account. One model that fails takes
- * no other model of its provider with it, and one account whose requests fail takes the route from no other. Pure state; the clock is passed in.
+ * Holds this node's observations of upstreams and routes: running requests and latency per upstream, rests per route and account. A failing model
+ * takes no other model of its provider out of use, and a failing account takes the route from no other account. It is pure state; the clock is passed
+ * in.
  */
 export class UpstreamHealth {
   readonly #loads = new Map<number, Load>();
   readonly #routes = new Map<number, RouteRecord>();
   readonly #rooms = new StatedRooms();
-  /** Routes with their upstreams, as the snapshot in use has them. */
+  /** Maps the routes of the snapshot in use to their upstreams. */
   #configured: ReadonlyMap<number, string> = new Map();
   readonly #listeners: Listeners;
   readonly #tokens: Tokens;
@@ -75,17 +76,17 @@ export class UpstreamHealth {
     this.#listeners = { onRested, onRecovered, onProbeDue };
   }
 
-  /** ms until the account may try the route; 0 = now. */
+  /** Returns the ms until the account may try the route; 0 means now. */
   waitMs({ routeId, accountId }: RouteUse, now: number): number {
     return this.#routes.get(routeId)?.state.waitMs(accountId, now) ?? 0;
   }
 
-  /** ms until an upstream may have the token that its requests need; 0 where it has it, or needs none. */
+  /** Returns the ms until an upstream may have the token that its requests need; 0 when it has one, or needs none. */
   tokenWaitMs(upstreamId: number, now: number): number {
     return this.#tokens.waitMs(upstreamId, now);
   }
 
-  /** True if the route must be waited for because of the provider's rate limit. */
+  /** Returns true when the provider's rate limit is the reason for waiting. */
   isRateLimited({ routeId, accountId }: RouteUse, now: number): boolean {
     return this.#routes.get(routeId)?.state.isRateLimited(accountId, now) ?? false;
   }
@@ -103,7 +104,7 @@ export class UpstreamHealth {
     return this.#loads.get(upstreamId)?.inFlight ?? 0;
   }
 
-  /** Lower is better: an upstream that is slower or busier gets less. */
+  /** Returns the load; lower is better: a slower or busier upstream gets fewer requests. */
   load(upstreamId: number): number {
     const load = this.#loads.get(upstreamId);
     return load ? (load.inFlight + 1) * (load.latencyMs + 1) : 1;
@@ -115,13 +116,13 @@ export class UpstreamHealth {
     this.#route(use).started(use.accountId, now);
   }
 
-  /** Call once for each `started`. */
+  /** Call it once for each `started`. */
   ended(use: RouteUse): void {
     this.#load(use.upstreamId).inFlight -= 1;
     this.#route(use).ended(use.accountId);
   }
 
-  /** The answer's head came after this long: what a caller waits for, however long the answer itself is. */
+  /** Notes the time until the answer's head, which is what a caller waits for, however long the answer is. */
   answered(use: RouteUse, { latencyMs, now }: { latencyMs: number; now: number }): void {
     const load = this.#load(use.upstreamId);
     load.latencyMs += (latencyMs - load.latencyMs) * LATENCY_SHARE_OF_NEWEST;
@@ -141,7 +142,7 @@ export class UpstreamHealth {
     this.#routes.get(route.routeId)?.state.probed(failure, now);
   }
 
-  /** Another node has seen the route fail, for one account or for all (null). Routes that this node does not know are passed over. */
+  /** Another node has seen the route fail, for one account or for all (null). Routes that this node does not know are ignored. */
   heardRest(
     routeId: number,
     accountId: number | null,
@@ -154,7 +155,7 @@ export class UpstreamHealth {
     this.#routes.get(routeId)?.state.heardRecovery(accountId, now);
   }
 
-  /** For the node's report: upstreams without the token that they need, whose last requests failed on some route, or that rest for some accounts; worst first. */
+  /** Returns for the node's report, worst first, upstreams that lack a token, whose last requests failed on some route, or that rest for some accounts. */
   failing(now: number) {
     const missing: FailingUpstream[] = this.#tokens.missing(now);
     const ids = new Set(missing.map(({ id }) => id));
@@ -170,7 +171,7 @@ export class UpstreamHealth {
     return [...missing, ...others].toSorted((a, b) => b.failures_in_row - a.failures_in_row);
   }
 
-  /** For `stats/dict`: a row for each upstream, with the worst of its routes. */
+  /** Returns a row for each upstream for `stats/dict`, with the worst of its routes. */
   dump(now: number) {
     return [...this.#loads].map(([upstream_id, { inFlight, latencyMs }]) => {
       const routes = [...this.#routes]
@@ -192,7 +193,7 @@ export class UpstreamHealth {
     });
   }
 
-  /** Forgets what the newest snapshot no longer names, and what a route did before it or its upstream was reconfigured. */
+  /** Removes what the newest snapshot no longer names, and the history of a route from before it or its upstream was reconfigured. */
   retain({
     upstreams,
     routes,
@@ -210,7 +211,7 @@ export class UpstreamHealth {
       this.#route({ routeId, upstreamId });
     this.#rooms.retain(configured);
     this.#configured = configured;
-    // Running requests stay counted: each of them ends.
+    // Running requests stay counted, because each of them ends.
     for (const [id, { inFlight }] of this.#loads)
       if (!byId.has(id) && inFlight === 0) this.#loads.delete(id);
   }

@@ -10,21 +10,24 @@ import { guardedConnector } from './guarded-connector.ts';
 import type { Identified } from './identity/provider-tokens.ts';
 import { ProviderClock } from './identity/provider-clock.ts';
 
-/** An upstream ready to be called: its connections, and its credential in the clear, which never leaves this process but in its own request. */
+/**
+ * Describes an upstream that is ready for calls: its connections, and its credential in plain text, which leaves this process only in the upstream's
+ * own requests.
+ */
 export interface OpenUpstream {
   readonly pool: Pool;
-  /** Sends one request on a connection of its own, made now: the kept ones may all have gone stale together. */
+  /** Sends one request on a new connection of its own, because the kept ones may all be stale. */
   readonly dispatchAnew: (
     options: Dispatcher.DispatchOptions,
     handler: Dispatcher.DispatchHandler,
   ) => void;
   readonly origin: string;
-  /** Path of base_url, to be put before an exchange's path. */
+  /** The path of base_url, which precedes an exchange's path. */
   readonly pathPrefix: string;
   readonly auth: UpstreamAuth | null;
-  /** The provider token that counts now, of an identity that has one. */
+  /** The current provider token of an identity that has one. */
   readonly token: () => string | null;
-  /** Its time is signed. */
+  /** Signatures contain its time. */
   readonly clock: ProviderClock;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -33,7 +36,7 @@ interface Entry extends OpenUpstream {
   readonly fingerprint: string;
 }
 
-/** Keeps one connection pool an upstream; a changed upstream gets a new pool while the old one finishes what it has. */
+/** Keeps one connection pool per upstream. A changed upstream gets a new pool, and the old one finishes its requests. */
 export class UpstreamPools {
   readonly #entries = new Map<number, Entry>();
   readonly #policy: OutboundPolicy;
@@ -64,19 +67,19 @@ export class UpstreamPools {
     return entry;
   }
 
-  /** The upstreams whose credential can be opened, with it. */
+  /** Returns the upstreams whose credential can be opened, with the credential. */
   identified(upstreams: readonly SnapshotUpstream[]): Identified[] {
     return upstreams.flatMap((upstream) => {
       try {
         return { id: upstream.id, baseUrl: upstream.base_url, auth: this.open(upstream).auth };
       } catch {
-        // Its requests find that out, and say so.
+        // Requests to it will fail and report the problem.
         return [];
       }
     });
   }
 
-  /** Keeps how far this machine's clock is ahead of the clock of each provider that gets signatures. */
+  /** Returns by how much this machine's clock is ahead of each provider that gets signatures. */
   get clocksAheadMs(): number[] {
     return [...this.#entries.values()].map(({ clock }) => clock.aheadMs);
   }
@@ -111,7 +114,7 @@ export class UpstreamPools {
         connectTimeoutMs: upstream.connect_timeout_ms,
       }),
       pipelining: 1,
-      // Deadlines are kept by UpstreamCall, which knows a slow client from a slow upstream.
+      // UpstreamCall enforces the deadlines, because it can distinguish a slow client from a slow upstream.
       headersTimeout: 0,
       bodyTimeout: 0,
     };
@@ -121,7 +124,7 @@ export class UpstreamPools {
       dispatchAnew: (request, handler) => {
         const client = new Client(url.origin, options);
         client.dispatch(request, handler);
-        // It ends by itself once the answer has come or the call was aborted.
+        // The connection closes itself after the answer or an abort.
         client.close().catch(() => undefined);
       },
       origin: url.origin,

@@ -3,9 +3,12 @@ import type { Logger } from 'pino';
 import { AccountOverruns, larger } from './account-overruns.ts';
 import { PromptExcess } from './prompt-excess.ts';
 
-/** Doubts are counted in the hour that runs and the one before. */
+/** Doubts are counted in the current hour and the previous one. */
 const WINDOW_MS = 3_600_000;
-/** Doubts of an upstream are a warning once in so long: one that misreports does so in every answer, and each line costs as much as a large body. */
+/**
+ * Doubts of an upstream are logged at most once in this time: an upstream that misreports does so in every answer, and each line costs as much as a
+ * large body.
+ */
 const WARN_MS = 60_000;
 
 interface TrustRecord {
@@ -34,20 +37,20 @@ interface Served {
 export interface Shown {
   doubt: Doubt | null;
   overrun: Overrun | null;
-  /** Prompt tokens above their bound. */
+  /** The reported prompt tokens above their bound. */
   excessTokens: number;
 }
 
-/** Names the upstream that answered: `upstreamId` is null if nothing was sent to any. */
+/** Names the upstream that answered; `upstreamId` is null if nothing was sent to any. */
 export interface Answered {
   rid: string;
   upstreamId: number | null;
   modelId: number;
-  /** The account's answers prove overruns for its own holds only. */
+  /** The account's answers prove overruns only for its own holds. */
   accountId: number;
 }
 
-/** Knows how far this process believes each upstream: recently doubted reports, and overruns of the limits it is given. The clock is passed in. */
+/** Knows how far this process believes each upstream, from recently doubted reports and overruns of its limits. The clock is passed in. */
 export class UpstreamTrust {
   readonly #records = new Map<number, TrustRecord>();
   readonly #log: Pick<Logger, 'warn' | 'debug'>;
@@ -74,8 +77,8 @@ export class UpstreamTrust {
   }
 
   /**
-   * Returns the recent overrun of the upstreams that may serve a request, by answers to these accounts; null if they all kept to their limits. One account's answers
-   * say nothing of another's: a caller may be able to provoke a false report.
+   * Returns the recent overrun of the upstreams that may serve a request, from answers to these accounts; null if all of them kept their limits. One
+   * account's answers do not count for another's, because a caller may be able to provoke a false report.
    */
   overrunOf(
     groups: readonly (readonly Served[])[],
@@ -92,7 +95,7 @@ export class UpstreamTrust {
     return most;
   }
 
-  /** For `stats/dict`. */
+  /** Returns the standing of an upstream for `stats/dict`. */
   of(upstreamId: number, now: number): Omit<Standing, 'id'> {
     const record = this.#records.get(upstreamId);
     if (!record) return { doubts: 0, last_doubt: null, hold_factor: 1 };
@@ -106,7 +109,7 @@ export class UpstreamTrust {
     };
   }
 
-  /** For the node's report: those there is something to say of, the most doubted first. */
+  /** Returns upstreams with doubts or overruns for the node's report, the most doubted first. */
   doubted(now: number): Standing[] {
     return [...this.#records.keys()]
       .map((id) => ({ id, ...this.of(id, now) }))
@@ -114,7 +117,7 @@ export class UpstreamTrust {
       .toSorted((one, other) => other.doubts - one.doubts);
   }
 
-  /** Forgets upstreams that the newest snapshot no longer names. */
+  /** Removes upstreams that the newest snapshot no longer names. */
   retain(upstreamIds: ReadonlySet<number>): void {
     for (const id of this.#records.keys()) if (!upstreamIds.has(id)) this.#records.delete(id);
   }

@@ -1,27 +1,27 @@
 import type { Logger } from 'pino';
 
-/** A right that a key had longer ago may have been taken from it since. */
+/** Rights of a key that were seen longer ago may have been revoked since. */
 const SEEN_MAX_MS = 300_000;
-/** One request must be small against what was left when Redis last answered. */
+/** The balance must be at least this many times one request's hold. */
 const BALANCE_PER_HOLD = 20;
-/** Keys remembered, and models of each: forgetting one early refuses its next request, as without fail-open. */
+/** Bounds the remembered keys, and models of each. Removing one early refuses its next request, as without fail-open. */
 const KEYS_MAX = 10_000;
 const MODELS_PER_KEY_MAX = 16;
 
-/** An admission of Redis as far as it can stand for later ones. */
+/** Holds an admission of Redis that may justify later ones. */
 export interface SeenAdmission {
   accountId: number;
   keyHash: string;
   modelId: number;
-  /** From which it came: the key's allow-list is in Redis. */
+  /** The address from which it came; the key's allow-list is in Redis. */
   addressHex: string;
   keyId: number;
   subscriptionId: number;
   generation: number;
   epoch: string;
-  /** Left after the hold, charged tokens. */
+  /** The charged tokens left after the hold. */
   availableTokens: number;
-  /** The expiry of the key, Unix ms; 0 = never. */
+  /** The expiry of the key in Unix ms; 0 means never. */
   expiresAtMs: number;
 }
 
@@ -32,23 +32,23 @@ export interface LoneRequest {
   keyHash: string;
   modelId: number;
   addressHex: string;
-  /** Its hold, charged tokens. */
+  /** The charged tokens of its hold. */
   tokens: number;
 }
 
 export type LoneGrant = Pick<SeenAdmission, 'keyId' | 'subscriptionId' | 'generation' | 'epoch'> & {
-  /** A key with budgets is not served alone. */
+  /** A key with budgets is never served without Redis. */
   claims: '';
   grantedTokens: number;
 };
 
 export interface FailOpenOptions {
-  /** Charged tokens a subscription may use of this process that Redis does not know of; 0 = off. */
+  /** The charged tokens that a subscription may use of this process without Redis' knowledge; 0 turns fail-open off. */
   allowanceTokens: number;
   log: Pick<Logger, 'warn'>;
-  /** Monotonic, for how long ago a key was seen. */
+  /** A monotonic clock, for the time since a key was seen. */
   now: () => number;
-  /** For the moment at which a key expires. */
+  /** The time for the expiry of keys. */
   unixNow: () => number;
 }
 
@@ -59,11 +59,11 @@ export interface FailOpenOptions {
  */
 export class FailOpen {
   readonly #options: FailOpenOptions;
-  /** By key, longest unused first, then by model. */
+  /** Maps keys to models; the key that was unused longest is first. */
   readonly #seen = new Map<string, Map<number, Seen>>();
-  /** Tokens that Redis does not know of, by request. */
+  /** Maps requests to tokens that Redis does not know of. */
   readonly #unseen = new Map<string, { subscriptionId: number; tokens: number }>();
-  /** The same, summed by subscription. */
+  /** Sums those tokens by subscription. */
   readonly #spent = new Map<number, number>();
   #admissions = 0;
 
@@ -75,7 +75,7 @@ export class FailOpen {
     return this.#options.allowanceTokens > 0;
   }
 
-  /** For the operator: requests admitted alone since the start, and tokens that Redis does not know of yet. */
+  /** Shows the operator the requests that were admitted without Redis since the start, and the tokens that Redis does not know of yet. */
   get state(): { admissions: number; tokens: number } {
     return {
       admissions: this.#admissions,
@@ -83,7 +83,7 @@ export class FailOpen {
     };
   }
 
-  /** Redis admitted a request of a key without rate limits. */
+  /** Remembers that Redis admitted a request of a key without rate limits. */
   remember(admission: SeenAdmission): void {
     const { keyHash, modelId } = admission;
     const models = this.#seen.get(keyHash) ?? new Map<number, Seen>();
@@ -95,12 +95,12 @@ export class FailOpen {
     forgetOldest(this.#seen, KEYS_MAX);
   }
 
-  /** Redis refused this key, or limits its rate: nothing is known of it that could stand for Redis. */
+  /** Forgets a key that Redis refused or limits: nothing is known that could replace Redis' answer. */
   forget(keyHash: string): void {
     this.#seen.delete(keyHash);
   }
 
-  /** Returns true if this key was served from this address a moment ago, for any model. */
+  /** Returns true if this key was recently served from this address, for any model. */
   knows({ keyHash, addressHex }: Pick<LoneRequest, 'keyHash' | 'addressHex'>): boolean {
     const models = this.isOn ? this.#seen.get(keyHash) : undefined;
     return [...(models?.values() ?? [])].some(
@@ -108,7 +108,7 @@ export class FailOpen {
     );
   }
 
-  /** Returns true if anything could be served now. Entries that are too old are dropped on the way: keys are in the order of their last admission. */
+  /** Returns true if anything could be served now. It drops entries that are too old: keys are in the order of their last admission. */
   knowsAny(): boolean {
     for (const [keyHash, models] of this.#seen) {
       if ([...models.values()].some((seen) => this.#isFresh(seen))) return this.isOn;
@@ -117,7 +117,7 @@ export class FailOpen {
     return false;
   }
 
-  /** Null: refuse. */
+  /** Returns null to refuse. */
   admit({ rid, keyHash, modelId, addressHex, tokens }: LoneRequest): LoneGrant | null {
     const seen = this.isOn ? this.#seen.get(keyHash)?.get(modelId) : undefined;
     if (!seen || seen.addressHex !== addressHex || !this.#isFresh(seen)) return null;
@@ -139,7 +139,7 @@ export class FailOpen {
     return { keyId, subscriptionId, generation, epoch, claims: '', grantedTokens: tokens };
   }
 
-  /** Its hold gives way to what it cost. */
+  /** Replaces its hold by its charge. */
   ended(rid: string, charge: number): void {
     this.#count(rid, charge);
   }

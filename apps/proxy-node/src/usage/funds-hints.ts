@@ -3,25 +3,25 @@ import type { Logger } from 'pino';
 import { SYSTEM_TIMERS, type Timers } from '../timers.ts';
 import type { UsageQueue } from './usage-queue.ts';
 
-/** Several refusals of a moment travel in one job. */
+/** Several refusals within this time share one job. */
 const COLLECT_MS = 50;
 /** A subscription is reported at most once in this time, unless a request needs more: a caller without funds usually calls again at once. */
 const QUIET_MS = 1_000;
-/** One job's worth. More subscriptions out of funds in one moment wait for their next refusal, or for the sweep. */
+/** Bounds the subscriptions of one job. Further ones wait for their next refusal, or for the sweep. */
 const WAITING_MAX = 200;
-/** Remembered subscriptions; forgetting one early costs one more hint. */
+/** Bounds the remembered subscriptions; removing one early costs one more hint. */
 const REPORTED_MAX = 10_000;
 
 /**
- * Reports to the control plane which subscriptions had requests refused for lack of tokens, so that auto-recharge evaluates them at once. Only hints: bounded, deduplicated,
- * and lost when the queue does not take them, because settles, credits and a sweep look too.
+ * Reports to the control plane which subscriptions had requests refused for lack of tokens, so that auto-recharge evaluates them at once. The hints
+ * are bounded and deduplicated, and are lost when the queue does not take them, because settlements, credits and a sweep evaluate subscriptions, too.
  */
 export class FundsHints {
   readonly #queue: UsageQueue;
   readonly #log: Pick<Logger, 'debug'>;
   readonly #now: () => number;
   readonly #timers: Timers;
-  /** When each subscription was last reported, and with which need, oldest first. */
+  /** Maps subscriptions to the time and need of their last report, oldest first. */
   readonly #reported = new Map<string, { atMs: number; neededTokens: number }>();
   #waiting = new Map<string, FundsHint>();
   #cancelSend: (() => void) | undefined;
@@ -43,7 +43,7 @@ export class FundsHints {
     this.#timers = timers;
   }
 
-  /** Costs the refused request a look into a map. */
+  /** Costs the refused request one lookup in a map. */
   note(hint: FundsHint): void {
     const subscription = `${hint.accountId}:${hint.modelId}`;
     const now = this.#now();

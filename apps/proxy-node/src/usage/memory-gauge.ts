@@ -2,18 +2,18 @@ import type { Logger } from 'pino';
 import { SYSTEM_TIMERS, type Timers } from '../timers.ts';
 
 const LOOK_MS = 2_000;
-/** Above it nothing new is admitted: what runs must still be settled, and Redis refuses every write once it is full. */
+/** Above this share nothing new is admitted: running requests must still be settled, and Redis refuses every write when it is full. */
 const FULL_ABOVE = 0.85;
 const ROOM_BELOW = 0.8;
 
 export interface MemoryGaugeOptions {
-  /** Share of Redis' memory in use, 0 to 1. */
+  /** Returns the used share of Redis' memory, 0 to 1. */
   memoryUse: () => Promise<number>;
   log: Pick<Logger, 'warn' | 'info'>;
   timers?: Timers;
 }
 
-/** Knows if Redis has room for more work. An outbox that is not emptied fills it; so do too many subscriptions for its size. */
+/** Knows whether Redis has room for more work. An outbox that is not emptied fills it, and so do too many subscriptions for its size. */
 export class MemoryGauge {
   readonly #options: MemoryGaugeOptions;
   readonly #stopLooking: () => void;
@@ -29,7 +29,7 @@ export class MemoryGauge {
     return this.#isFull;
   }
 
-  /** Never throws: a Redis that does not answer is refused for that. */
+  /** Never throws: a Redis that does not answer causes a refusal elsewhere. */
   async look(): Promise<void> {
     const use = await this.#options.memoryUse().catch(() => undefined);
     if (use === undefined) return;

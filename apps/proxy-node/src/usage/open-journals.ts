@@ -9,7 +9,7 @@ import type { RecorderOptions } from './recorder-options.ts';
 export interface OpenedJournals {
   journal: Journal;
   adopted: AdoptedRequests;
-  /** To be called once what was adopted is in the own journal. */
+  /** Call it when the adopted entries are in the own journal. */
   retire: () => void;
 }
 
@@ -35,7 +35,7 @@ export async function openJournals(options: RecorderOptions): Promise<OpenedJour
       opened.retire();
       adopted.retire();
     } catch (error) {
-      // The disk is full: no request is admitted until it is not, and the next start replays the same files, which changes nothing.
+      // The disk is full: no request is admitted until there is room, and the next start replays the same files, which changes nothing.
       adopted.release();
       log.error({ err: error }, 'earlier journals could not be rewritten and are kept');
     }

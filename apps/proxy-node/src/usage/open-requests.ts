@@ -15,7 +15,7 @@ type RequestJournal = Pick<
   'append' | 'appendLive' | 'flush' | 'giveRoom' | 'isWritable' | 'keepRoom' | 'release'
 >;
 
-/** The requests that run on this node, each with its admission and its counts in the journal. */
+/** Holds the requests that run on this node, each with its admission and its counts in the journal. */
 export class OpenRequests {
   readonly #journal: RequestJournal;
   readonly #now: () => number;
@@ -36,7 +36,7 @@ export class OpenRequests {
     this.#open.set(hold.rid, { hold, place, counts: null });
   }
 
-  /** Returns the place of its admission in the journal, to be released once its final is there; undefined if it has ended before. */
+  /** Returns the position of its admission in the journal, which is released when its final is there; undefined if it has ended earlier. */
   end(rid: string): JournalPlace | undefined {
     const request = this.#open.get(rid);
     if (this.#open.delete(rid)) this.#journal.giveRoom();
@@ -48,19 +48,19 @@ export class OpenRequests {
       const request = this.#open.get(rid);
       if (request) request.counts = tokens;
     }
-    // The last counts are kept above; a journal that cannot be written must not collect every earlier one.
+    // The last counts are kept above; a journal that cannot be written must not collect all earlier ones.
     if (this.#journal.isWritable) this.#journal.append(countsLine(this.#now(), counts));
   }
 
-  /** Writes again what still lives in an old journal file. */
+  /** Writes again what is still needed of an old journal file. */
   carry(place: JournalPlace): void {
     for (const request of this.#open.values())
       if (request.place === place) this.#admitAgain(request);
   }
 
   /**
-   * The request's final belongs to this epoch from now on: in the journal before Redis may know of it, so that this process or the next one
-   * settles it where its hold is. False when the request has ended or the journal cannot record it.
+   * Moves the request's final to this epoch. The journal has that before Redis may know of it, so that this process or the next one settles it where
+   * its hold is. Returns false when the request has ended or the journal cannot record it.
    */
   moveTo(hold: OpenHold, epoch: string): boolean {
     const request = this.#open.get(hold.rid);
@@ -73,7 +73,7 @@ export class OpenRequests {
     return this.#journal.isWritable;
   }
 
-  /** In the journal when this returns. */
+  /** The journal has the run when this returns. */
   noteRun(hold: OpenHold, run: BackgroundRun): void {
     hold.background = run;
     const request = this.#open.get(hold.rid);

@@ -3,13 +3,13 @@ import type { BackgroundRun, OpenHold } from '../journal/open-hold.ts';
 import { KeptHold, type HoldKeeper } from './checkpoints/kept-hold.ts';
 import type { HoldHandle } from './usage-recorder.ts';
 
-/** Ends a hold, or continues it without its request; `RequestRecorder` fits. */
+/** Ends a hold, or continues it without its request; `RequestRecorder` implements it. */
 export interface HoldEnding {
   noteRun(hold: OpenHold, run: BackgroundRun): void;
   settle(kept: KeptHold, final: UsageFinal, onJournalled: () => void): void;
 }
 
-/** The hold of a request whose usage is recorded. */
+/** Represents the hold of a request whose usage is recorded. */
 export class RecordedHold extends KeptHold implements HoldHandle {
   readonly #ending: HoldEnding;
 

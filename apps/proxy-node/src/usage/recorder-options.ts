@@ -11,33 +11,33 @@ import type { UsageQueue } from './usage-queue.ts';
 
 export interface RecorderOptions {
   dataDir: string;
-  /** Stable name of the node and index of this process. */
+  /** The stable name of the node and the index of this process. */
   node: string;
   worker: number;
   shards: number;
   /** The lease of a hold in Redis. */
   leaseMs: number;
-  /** `MeteringStore` fits. */
+  /** `MeteringStore` implements it. */
   metering: MeteringPort & OutboxPort;
-  /** The connection of `metering`: while nothing answers there nothing is admitted, and when it returns everything Redis could have lost is sent again. */
+  /** The connection of `metering`. While it has no answer nothing is admitted, and when it returns everything that Redis could have lost is sent again. */
   redis: RedisConnection;
   acknowledgements: Pick<Acknowledgements, 'consume'>;
-  /** A connection of role `blocking` for the acknowledgements alone; closed by `close`. */
+  /** A connection of role `blocking` for the acknowledgements only; `close` closes it. */
   blocking: RedisConnection;
   queue: UsageQueue;
-  /** The address that receives finals that Redis can no longer take, and the proof that they are this node's. */
+  /** The address that takes finals that Redis can no longer take, and the proof that they are this node's. */
   controlPlaneUrl?: string | undefined;
   credential?: string;
-  /** Share of Redis' memory in use. */
+  /** Returns the used share of Redis' memory. */
   memoryUse?: () => Promise<number>;
-  /** Addresses `<name>:<worker>` of the live fleet, sorted: shares the relays out. */
+  /** Returns the sorted addresses `<name>:<worker>` of the live fleet, over which the relays are distributed. */
   peers: () => Promise<readonly string[]>;
   log: Logger;
-  /** For the settlements of traced requests. */
+  /** Records the settlements of traced requests. */
   tracing?: Tracing | null;
   /** Unix ms, for what outlives the process. */
   now?: () => number;
-  /** For durations; a test that moves time moves this one. */
+  /** A clock for durations, which a test can move. */
   monotonicNow?: () => number;
   random?: () => number;
   timers?: Timers;
@@ -45,8 +45,8 @@ export interface RecorderOptions {
   tryLock?: TryLock;
   postJournal?: PostJournal;
   backlogMax?: number;
-  /** A stream waits this long for a purchase of auto-recharge that is due; 0 = not at all. */
+  /** A stream waits this long for a purchase of auto-recharge that is due; 0 means that it does not wait. */
   rechargeWaitMs?: number;
-  /** The tokens of `FailOpen`; 0 = off. */
+  /** The tokens of `FailOpen`; 0 turns it off. */
   failOpenTokens?: number;
 }

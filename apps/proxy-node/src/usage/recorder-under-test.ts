@@ -23,7 +23,7 @@ export const balance: MeteredBench['balance'] = () => bench.balance();
 export const open: MeteredBench['open'] = (options) =>
   bench.open({ monotonicNow: () => performance.now() + clock.lateMs, ...options });
 
-/** Until a journal of any worker has a count of this request: what a process that ends now leaves behind. */
+/** Resolves when a journal of any worker has a count of this request, which a process that ends now would leave. */
 export const counted = ({ rid }: { rid: string }): Promise<true> =>
   until('its count is in the journal', () => {
     const journals = join(dataDir, 'journals');
@@ -35,7 +35,7 @@ export const counted = ({ rid }: { rid: string }): Promise<true> =>
       .some((line) => line?.t === 'C' && rid in line.counts);
   });
 
-/** Called by the spec that imports the parts: one Redis serves them all. */
+/** The spec that imports the parts calls this: one Redis serves them all. */
 export function shareRecorderBench(): void {
   bench = meteredBench(TOKENS);
   beforeEach(() => {

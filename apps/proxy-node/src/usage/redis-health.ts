@@ -22,13 +22,13 @@ export class RedisHealth {
     return isRedisReachable(this.#redis);
   }
 
-  /** The reason why no new call is made, or null. */
+  /** The reason for making no new call, or null. */
   get refusal(): 'redis_away' | 'backlog_full' | null {
     if (!this.isReachable) return 'redis_away';
     return this.#memory.isFull ? 'backlog_full' : null;
   }
 
-  /** False while it would refuse whatever it is asked. */
+  /** Returns false while it would refuse every call. */
   get isServing(): boolean {
     return this.#cluster.isServing;
   }

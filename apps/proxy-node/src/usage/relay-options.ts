@@ -14,9 +14,9 @@ export interface RelayOptions {
   outbox: OutboxPort;
   queue: UsageQueue;
   shards: number;
-  /** Unique per process, and this process's name among `peers`. */
+  /** Is unique per process, and is this process's name among `peers`. */
   owner: string;
-  /** Names of all live relays, in the same order everywhere; decides who should hold which shard. Empty = take what is free. */
+  /** The names of all live relays, in the same order everywhere; they decide which relay should hold which shard. An empty list takes what is free. */
   peers: () => Promise<readonly string[]>;
   log: Pick<Logger, 'warn' | 'debug'>;
   now: () => number;

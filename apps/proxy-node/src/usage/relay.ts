@@ -5,22 +5,22 @@ import { SYSTEM_TIMERS, type Timers } from '../timers.ts';
 
 const LEASE_MS = 10_000;
 /**
- * All shards are checked on one beat, so that what many shards have becomes one job, and one transaction: at a hundred requests a second,
- * jobs of one event cost all processes ten times as much CPU. An outbox that holds more than one look may read is checked again at once.
+ * All shards are checked on one beat, so that the events of many shards become one job and one transaction: at a hundred requests a second, jobs of
+ * one event cost all processes ten times as much CPU. An outbox with more than one check may read is checked again at once.
  */
 const BEAT_MS = 250;
-/** A leased shard without events is checked this seldom: another node may settle in it. */
+/** A leased shard without events is checked at this interval, because another node may settle in it. */
 const POLL_MAX_MS = 750;
-/** The same while there is no other node: this one wakes the shard itself. Expired holds are looked for as well. */
+/** This is the interval without another node: this node wakes the shard itself. Expired holds are also searched. */
 const POLL_MAX_ALONE_MS = 2_000;
 /** The interval at which this node tries a shard that another node should relay, in case no node does. */
 const FALLBACK_MS = 30_000;
 const FALLBACK_KEEP_MS = 10_000;
 const RETRY_MS = 1_000;
 const PEERS_INTERVAL_MS = 5_000;
-/** One job: so many events, or all of a beat. One job an event costs 37.9 Redis commands, a batch of 200 costs 0.18 each. */
+/** A job has at most this many events of a beat. One job per event costs 37.9 Redis commands, a batch of 200 costs 0.18 each. */
 const BATCH_EVENTS_MAX = 200;
-/** Items that were read do not wait longer for a shard that does not answer. */
+/** Items that were read wait at most this long for a shard that does not answer. */
 const BATCH_WAIT_MS = 40;
 const BATCH_BYTES_MAX = 512 * 1024;
 const EXPIRED_HOLDS_MAX = 100;
@@ -32,17 +32,17 @@ interface Shard {
   isBusy: boolean;
   pollMs: number;
   nextAtMs: number;
-  /** Until then a lease taken as a fallback is kept. */
+  /** A lease that was taken as a fallback is kept until then. */
   keepUntilMs: number;
-  /** Safely in the queue, to be deleted from the outbox with the next poll. */
+  /** The ids of events that are safely in the queue, to be deleted from the outbox with the next poll. */
   relayedIds: string[];
-  /** The last look left entries in the outbox. */
+  /** True when the last read left entries in the outbox. */
   hasMore: boolean;
 }
 
 /**
- * Moves events from the shards' outboxes into BullMQ. Each shard has one relay at a time, by lease; entries leave the outbox only after the job
- * is in the queue, so a crash anywhere repeats events and never loses one. Also ends holds whose lease ran out.
+ * Moves events from the shards' outboxes into BullMQ. Each shard has one relay at a time, by lease. Entries leave the outbox only after the job is in
+ * the queue, so a crash repeats events and never loses one. It also ends holds whose lease ran out.
  */
 export class Relay {
   readonly #options: RelayOptions;
@@ -51,7 +51,7 @@ export class Relay {
   readonly #byName: Map<string, Shard>;
   #batch: { shard: Shard; entries: RelayedEvent[] }[] = [];
   #batchEvents = 0;
-  /** Looks in progress. */
+  /** The number of running reads. */
   #looking = 0;
   #cancelBatch: (() => void) | undefined;
   #cancelTurn: (() => void) | undefined;
@@ -83,7 +83,7 @@ export class Relay {
     this.#schedule();
   }
 
-  /** This node wrote an event of the account's shard. */
+  /** Is called when this node wrote an event of the account's shard. */
   wake(accountId: number): void {
     const shard = this.#byName.get(this.#options.outbox.shardOf(accountId));
     if (!shard?.isLeased) return;
@@ -93,7 +93,7 @@ export class Relay {
     this.#schedule();
   }
 
-  /** Puts what was read into the queue and gives the leases up, so that another node continues at once. */
+  /** Puts what was read into the queue and releases the leases, so that another node continues at once. */
   async close(): Promise<void> {
     this.#isClosing = true;
     this.#stopLearning?.();
@@ -120,7 +120,7 @@ export class Relay {
     }
   }
 
-  /** The fleet changed: shards that fall to this node must not wait for their next fallback. */
+  /** The fleet changed: shards that now belong to this node must not wait for their next fallback. */
   #claimMine(): void {
     const soon = this.#options.now() + POLL_MAX_MS;
     for (const shard of this.#shards)
@@ -237,7 +237,7 @@ export class Relay {
     shard.nextAtMs = this.#options.now() + ms;
   }
 
-  /** The shard stays busy until its entries are in the queue, so they are never read twice by this relay. */
+  /** The shard stays busy until its entries are in the queue, so this relay never reads them twice. */
   #collect(shard: Shard, entries: RelayedEvent[]): void {
     this.#batch.push({ shard, entries });
     this.#batchEvents += entries.length;
@@ -264,7 +264,7 @@ export class Relay {
         shard.nextAtMs = shard.hasMore ? this.#options.now() : this.#nextBeat();
       }
     } catch (error) {
-      // They are still in their outboxes and are read again.
+      // The events are still in their outboxes and are read again.
       this.#options.log.warn({ err: error }, 'usage could not be queued; trying again');
       for (const { shard } of batch) this.#rest(shard, this.#jittered(RETRY_MS));
     }

@@ -26,19 +26,19 @@ import { settlingPort } from './signed-metering.ts';
 import { pause, SYSTEM_TIMERS, type Clock, type Timers } from '../timers.ts';
 import { Settler, type PendingFinal } from './settling/settler.ts';
 
-/** About 300 MB of finals; more would endanger the running streams. An hour without PostgreSQL at 50 requests a second fits. */
+/** This many finals take about 300 MB; more would endanger the running streams. An hour without PostgreSQL at 50 requests a second fits. */
 const BACKLOG_MAX = 200_000;
 const REPLAY_GAP_MS = 5_000;
 const CLOSE_POLL_MS = 20;
 const CLOSE_CONNECTIONS_MS = 1_000;
 
 /**
- * The usage of one node process: every admitted request is journalled, counted, checkpointed, settled, relayed and kept until PostgreSQL has it.
- * It first settles the requests that a predecessor left in its journal (docs/internals.md, Usage on its way).
+ * Records the usage of one node process: it journals, counts, checkpoints, settles and relays every admitted request and keeps it until PostgreSQL
+ * has it. First it settles the requests that a predecessor left in its journal (docs/internals.md, Usage on its way).
  */
 export class RequestRecorder implements UsageRecorder, HoldEnding {
   readonly failOpen: FailOpen;
-  /** The background runs that an earlier process left; each must be settled. */
+  /** Holds the background runs that an earlier process left, each of which must be settled. */
   readonly adopted: AdoptedRun[] = [];
   readonly keyChanged = (keyHash: string): void => this.#checkpointer.lookAgain(keyHash);
   readonly #options: RecorderOptions;
@@ -147,7 +147,7 @@ export class RequestRecorder implements UsageRecorder, HoldEnding {
     });
   }
 
-  /** For the node's report. */
+  /** Returns the figures for the node's report. */
   get state() {
     return {
       open: this.#open.size,
@@ -165,7 +165,7 @@ export class RequestRecorder implements UsageRecorder, HoldEnding {
     return this.#redis.refusal;
   }
 
-  /** The reason why no new request at all can be served, or null. */
+  /** The reason for which no new request can be served, or null. */
   get unreadiness(): string | null {
     const refusal = this.refusal();
     if (refusal === null) return this.#redis.isServing ? null : 'redis_away';
@@ -176,7 +176,7 @@ export class RequestRecorder implements UsageRecorder, HoldEnding {
     return this.#settler.unsentOf(subscription);
   }
 
-  /** The control plane has filled a shard again: running requests take their holds again before it admits others. */
+  /** The control plane has filled a shard again: running requests restore their holds before it admits others. */
   shardFilled(shard: string, epoch: string): void {
     this.#checkpointer.filled((id) => shardOf(id, this.#options.shards) === shard, epoch);
   }
@@ -205,8 +205,8 @@ export class RequestRecorder implements UsageRecorder, HoldEnding {
   }
 
   /**
-   * Waits until PostgreSQL has everything, at most `timeoutMs`, then gives leases and locks back. What remains stays in the journal and outbox.
-   * Call it when no request is running any more.
+   * Waits until PostgreSQL has everything, at most `timeoutMs`, then releases leases and locks. The rest stays in the journal and outbox. Call it
+   * when no request runs.
    */
   async close(timeoutMs: number): Promise<void> {
     const deadline = this.#monotonicNow() + timeoutMs;
@@ -230,7 +230,7 @@ export class RequestRecorder implements UsageRecorder, HoldEnding {
     this.#journal.close();
   }
 
-  /** Writes again what still lives in an old journal file. */
+  /** Writes again what is still needed of an old journal file. */
   #carry(place: JournalPlace): void {
     this.#open.carry(place);
     for (const final of this.#settler.finals()) {
@@ -251,7 +251,7 @@ export class RequestRecorder implements UsageRecorder, HoldEnding {
     // Their leases may be nearly over.
     this.#checkpointer.lookAgain();
     for (const { acknowledgedAtMs, ...final } of finals) {
-      // A moment of the earlier process that lies ahead of this clock was just now.
+      // A time of the earlier process in this clock's future counts as now.
       const agoMs = Math.max(0, this.#now() - (acknowledgedAtMs ?? 0));
       const atMs = acknowledgedAtMs === null ? null : this.#monotonicNow() - agoMs;
       this.#journalFinal(final, undefined, { isReplayed: true, acknowledgedAtMs: atMs });
@@ -281,7 +281,7 @@ export class RequestRecorder implements UsageRecorder, HoldEnding {
     });
   }
 
-  /** A final of an epoch that is gone is a sign that Redis has lost more: what it seemed to have is asked for again, not only after its time. */
+  /** A final of a lost epoch shows that Redis has lost more: what it seemed to have is requested again at once. */
   #handOver(final: PendingFinal, by: FencedBy): void {
     this.#uplink.offer(final);
     if (by !== 'epoch') return;

@@ -3,7 +3,7 @@ import { tracedMetering } from './traced-metering.ts';
 import type { MeteringPort } from './metering-port.ts';
 import type { RecorderOptions } from './recorder-options.ts';
 
-/** Finals go through Redis with this node's MAC. In the journal they stand without one: a credential may be changed between two starts. */
+/** Finals go through Redis with this node's MAC. In the journal they have none, because a credential may change between two starts. */
 function signedMetering(
   metering: Pick<MeteringPort, 'settle'>,
   credential: string | undefined,

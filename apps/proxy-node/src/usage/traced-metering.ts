@@ -4,10 +4,10 @@ import type { MeteringPort } from './metering-port.ts';
 
 type Settling = Pick<MeteringPort, 'settle'>;
 
-/** Matches a final's JSON text. A traced final has it once, behind everything that a caller can name. */
+/** Matches the traceparent in a final's JSON text, which contains it once, after everything that a caller can name. */
 const TRACEPARENT = /"traceparent":"([0-9a-f-]{55})"/;
 
-/** Records each settlement of a traced request in its trace. The same port while tracing is off. */
+/** Records each settlement of a traced request in its trace. Returns the same port while tracing is off. */
 export function tracedMetering(metering: Settling, tracing: Tracing | null): Settling {
   if (!tracing) return metering;
   return {

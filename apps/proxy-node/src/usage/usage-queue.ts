@@ -3,10 +3,10 @@ import { BULL_PREFIX, type RedisConnection } from '@tollgate/keyspace';
 import { Queue, type JobsOptions } from 'bullmq';
 import type { Logger } from 'pino';
 
-/** A usage job is never given up: a second worker crash must not fail it, nor a long outage of PostgreSQL. */
+/** A usage job is never given up: neither a second worker crash nor a long outage of PostgreSQL may fail it. */
 const JOB_OPTIONS: JobsOptions = {
   attempts: 1_000_000,
-  // Fixed, because BullMQ's exponential one knows no upper bound and would wait days.
+  // The backoff is fixed, because BullMQ's exponential one has no upper bound and would wait for days.
   backoff: { type: 'fixed', delay: 5_000, jitter: 0.5 },
   removeOnComplete: { age: 600, count: 1_000 },
   removeOnFail: false,
@@ -17,7 +17,7 @@ export interface UsageQueue {
   close(): Promise<void>;
 }
 
-/** `connection` must fail at once while Redis is away (`enableOfflineQueue: false`): the outbox is the queue's queue. */
+/** `connection` must fail at once while Redis is away (`enableOfflineQueue: false`); events wait in the outbox. */
 export function openUsageQueue(connection: RedisConnection, log: Pick<Logger, 'warn'>): UsageQueue {
   const open = (): Queue<UsageJob> => {
     const opened = new Queue<UsageJob>(USAGE_QUEUE, {

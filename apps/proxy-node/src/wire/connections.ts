@@ -9,13 +9,13 @@ import type { Config } from '../config.ts';
 
 const REDIS_WAIT_MS = 2_000;
 
-/** One for each way in which a node uses Redis: a blocking read or a subscription holds up nothing else. */
+/** Holds one connection for each way in which a node uses Redis, so that a blocking read or a subscription delays nothing else. */
 export type Connections = Record<
   'hot' | 'plain' | 'blocking' | 'subscriber' | 'queue',
   RedisConnection
 >;
 
-/** Waits for Redis within bounds: without it a node starts too, and serves from what it has as soon as Redis returns. */
+/** Waits for Redis for a limited time: a node also starts without it, and serves as soon as Redis returns. */
 export async function openConnections(config: Config, log: Logger): Promise<Connections> {
   const open = (role: ConnectionRole, url = config.REDIS_URL): RedisConnection =>
     openRedis(url, {
@@ -28,7 +28,7 @@ export async function openConnections(config: Config, log: Logger): Promise<Conn
     plain: open('plain'),
     blocking: open('blocking'),
     subscriber: open('subscriber'),
-    // BullMQ's keys are another user's.
+    // BullMQ's keys belong to another user.
     queue: open('plain', config.REDIS_QUEUE_URL),
   };
   await Promise.all(

@@ -52,7 +52,7 @@ export function followFleet(foundation: Foundation, serving: Serving): NodeRepor
   return reporter;
 }
 
-/** Reports what goes wrong here from now on. */
+/** Reports incidents of this node from now on. */
 export function reportIncidents({ config, redis, incidents, log }: Foundation): IncidentReporter {
   const { NODE_NAME: name, NODE_WORKER: worker, NODE_CREDENTIAL: credential } = config;
   const node = nodeAddress(name, worker);

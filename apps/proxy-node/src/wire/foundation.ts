@@ -30,10 +30,10 @@ import { RequestRecorder } from '../usage/request-recorder.ts';
 import { openUsageQueue } from '../usage/usage-queue.ts';
 import { openConnections, type Connections } from './connections.ts';
 
-/** A node that has not reported for so long has no share of the relays. */
+/** A node that has not reported for this long has no share of the relays. */
 const PEER_AGE_MAX_MS = 10_000;
 
-/** Holds the base of a node: its settings, its log, Redis, its journal and its configuration. */
+/** Holds the base of a node: its settings, log, Redis, journal and configuration. */
 export interface Foundation {
   readonly config: Config;
   readonly log: Logger;
@@ -48,7 +48,7 @@ export interface Foundation {
   readonly incidents: IncidentLog;
 }
 
-/** Opens connections and journal; the follower is started once others listen to it. */
+/** Opens connections and journal. The follower starts after others listen to it. */
 export async function layFoundation(config: Config, log: Logger): Promise<Foundation> {
   await mkdir(config.DATA_DIR, { recursive: true });
   const redis = await openConnections(config, log);

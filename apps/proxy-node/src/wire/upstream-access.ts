@@ -26,9 +26,9 @@ type Needed = Pick<Foundation, 'config' | 'log' | 'follower' | 'uses' | 'inciden
 export type UpstreamAccess = ReturnType<typeof openUpstreams>;
 
 export interface UpstreamEvents {
-  /** A route rests: the node reports it at once, not with the next heartbeat. */
+  /** A route rests; the node reports that at once. */
   onRested: () => void;
-  /** Other workers of the fleet learn of it. */
+  /** Other workers of the fleet learn about it. */
   announce: (message: FleetMessage) => void;
   /** The installation has paid for a request of its own. */
   onProbed: (probed: Probed) => void;

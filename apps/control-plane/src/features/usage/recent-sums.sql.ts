@@ -31,7 +31,7 @@ const KINDS = { user: 'user_id', key: 'key_id' } as const;
 export const RECENT_SPAN =
   'SELECT since::text AS since, until::text AS until FROM usage_recent_span';
 
-/** Makes the sums anew where they are old or of other days. One control plane does it at a time, and the others go on. */
+/** Recomputes the sums when they are old or cover other days. One control plane does so at a time; the others do not wait. */
 export function makeRecentSums(transactions: Transactions): Promise<void> {
   return transactions.run(async (tx) => {
     await tx.query('SET LOCAL statement_timeout = 0');

@@ -1,7 +1,10 @@
-/** Providers refuse what is signed with a time that is further off. */
+/** Providers refuse signatures whose time differs by more than this. */
 const OFF_MS_MAX = 5 * 60_000;
 
-/** Knows by how much this machine's clock is ahead of a provider's, by the `date` of its answers. What is signed takes the provider's time once they disagree. */
+/**
+ * Computes by how much this machine's clock is ahead of a provider's, from the `date` of its answers. When they disagree, signatures use the
+ * provider's time.
+ */
 export class ProviderClock {
   readonly #unixMs: () => number;
   #aheadMs = 0;
@@ -10,17 +13,17 @@ export class ProviderClock {
     this.#unixMs = unixMs;
   }
 
-  /** 0 while both agree within five minutes. */
+  /** Is 0 while both agree within five minutes. */
   get aheadMs(): number {
     return this.#aheadMs;
   }
 
-  /** The time to sign with. */
+  /** Returns the time for signatures. */
   nowMs(): number {
     return this.#unixMs() - this.#aheadMs;
   }
 
-  /** Returns whether what was signed before had a wrong time. */
+  /** Returns whether earlier signatures had a wrong time. */
   learn(date: string | string[] | undefined): boolean {
     const statedMs = typeof date === 'string' ? Date.parse(date) : Number.NaN;
     if (Number.isNaN(statedMs)) return false;

@@ -4,7 +4,7 @@ import { readToken, tokenRequest, type TokenRequest } from '@tollgate/protocols'
 import type { Logger } from 'pino';
 import { ProviderClock } from './provider-clock.ts';
 
-/** A token is renewed so long before it expires, or at half its life where that is shorter. */
+/** A token is renewed this long before it expires, or at half its lifetime when that is shorter. */
 const RENEW_MS = 5 * 60_000;
 const RETRY_MS = 1_000;
 const RETRY_MS_MAX = 60_000;
@@ -16,7 +16,7 @@ export interface TokenAnswer {
   readonly date: string | undefined;
 }
 
-/** An upstream with the credential that it is called with. */
+/** Describes an upstream with the credential for its calls. */
 export interface Identified {
   readonly id: number;
   readonly baseUrl: string;
@@ -26,13 +26,13 @@ export interface Identified {
 interface ProviderTokensParts {
   /** Sends a request through the guarded client. */
   readonly ask: (request: TokenRequest) => Promise<TokenAnswer>;
-  /** ms of a clock that only advances. */
+  /** Returns the ms of a monotonic clock. */
   readonly now: () => number;
   readonly unixMs?: () => number;
   readonly log: Pick<Logger, 'info' | 'warn'>;
 }
 
-/** One identity, which several upstreams may share. */
+/** Describes one identity, which several upstreams may share. */
 interface Identity {
   readonly auth: TokenAuth;
   readonly baseUrl: string;
@@ -40,14 +40,14 @@ interface Identity {
   readonly upstreamIds: Set<number>;
   token: string | null;
   expiresAt: number;
-  /** When the next fetch is due. */
+  /** The time of the next fetch. */
   dueAt: number;
   failures: number;
-  /** Never two at a time. */
+  /** The running fetch; there is at most one. */
   fetching: Promise<void> | null;
 }
 
-/** Keeps the provider tokens of identities: fetches each before it expires, beside the requests that carry it. */
+/** Keeps the provider tokens of identities. It fetches each before it expires, off the path of the requests that carry it. */
 export class ProviderTokens {
   readonly #parts: ProviderTokensParts;
   readonly #identities = new Map<string, Identity>();
@@ -58,7 +58,7 @@ export class ProviderTokens {
     this.#parts = parts;
   }
 
-  /** The upstreams of a new snapshot: fetches what is missing, and forgets the others. */
+  /** Takes the upstreams of a new snapshot: it fetches missing tokens and removes those of other upstreams. */
   retain(upstreams: readonly Identified[]): void {
     this.#byUpstream.clear();
     for (const identity of this.#identities.values()) identity.upstreamIds.clear();
@@ -80,27 +80,27 @@ export class ProviderTokens {
     this.#byUpstream.clear();
   }
 
-  /** Returns when each identity has its first token, has failed to get one, or the time is over. */
+  /** Resolves when each identity has its first token or has failed to get one, or when the time is over. */
   async settled(timeoutMs: number): Promise<void> {
     const fetches = [...this.#identities.values()].flatMap(({ fetching }) => fetching ?? []);
     if (fetches.length > 0)
       await Promise.race([Promise.all(fetches), delay(timeoutMs, undefined, { ref: false })]);
   }
 
-  /** The token of an upstream; null where it has none, or none that counts. */
+  /** Returns the token of an upstream; null when it has no valid one. */
   tokenOf(upstreamId: number): string | null {
     const identity = this.#byUpstream.get(upstreamId);
     return identity && identity.expiresAt > this.#parts.now() ? identity.token : null;
   }
 
-  /** ms until an upstream without a valid token may have one; 0 for every other. */
+  /** Returns the ms until an upstream without a valid token may have one; 0 for every other. */
   waitMs(upstreamId: number, now: number): number {
     const identity = this.#byUpstream.get(upstreamId);
     if (!identity || identity.expiresAt > now) return 0;
     return Math.max(identity.dueAt - now, RETRY_MS);
   }
 
-  /** Upstreams without a valid token, and how often in a row none could be fetched. */
+  /** Returns the upstreams without a valid token, with the number of consecutive failed fetches. */
   missing(now: number): { id: number; failures_in_row: number; open_for_ms: number }[] {
     return [...this.#byUpstream].flatMap(([id, { failures }]) => {
       const open_for_ms = Math.ceil(this.waitMs(id, now));
@@ -110,7 +110,7 @@ export class ProviderTokens {
     });
   }
 
-  /** The largest disagreement with a host of tokens; 0 while the clocks agree. */
+  /** The largest difference from a token host's clock; 0 while the clocks agree. */
   get clockAheadMs(): number {
     return largestOf([...this.#identities.values()].map(({ clock }) => clock.aheadMs));
   }
@@ -172,7 +172,7 @@ export class ProviderTokens {
     const waitMs = Math.min(RETRY_MS * 2 ** identity.failures, RETRY_MS_MAX);
     identity.dueAt = wasOff ? Number.NEGATIVE_INFINITY : this.#parts.now() + waitMs;
     identity.failures += 1;
-    // The others repeat the first.
+    // Only the first failure is logged; the others repeat it.
     if (identity.failures === 1)
       this.#parts.log.warn(
         { upstream_ids: [...identity.upstreamIds], reason },
@@ -181,7 +181,7 @@ export class ProviderTokens {
   }
 }
 
-/** The one furthest from 0. */
+/** Returns the offset that is furthest from 0. */
 export function largestOf(offsets: readonly number[]): number {
   return offsets.reduce((most, each) => (Math.abs(each) > Math.abs(most) ? each : most), 0);
 }

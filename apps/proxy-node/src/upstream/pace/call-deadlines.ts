@@ -1,16 +1,16 @@
 import type { PacedAttempt } from './route-paces.ts';
 
-/** Bounds the time that one call of an upstream may take. */
+/** Bounds the time of one upstream call. */
 export interface CallDeadlines {
-  /** Start to the first byte of the body, JSON only, as a stream's says nothing yet; null where waiting on is all there is. */
+  /** The time from start to the first byte of the body, for JSON only, because a stream's first byte says nothing yet; null where no limit applies. */
   firstByteMs: number | null;
-  /** Start to first content, streams only: a JSON answer comes whole or not at all. */
+  /** The time from start to the first content, for streams only: a JSON answer arrives completely or not at all. */
   firstTokenMs: number | null;
-  /** Pieces without content, such as keep-alives, restart `firstTokenMs`. */
+  /** True when pieces without content, such as keep-alives, restart `firstTokenMs`. */
   isKeptByKeepAlives: boolean;
-  /** Between two pieces of the body. Before the first content `firstTokenMs` applies where it is longer. */
+  /** The time between two pieces of the body. Before the first content `firstTokenMs` applies where it is longer. */
   idleMs: number;
   totalMs: number;
-  /** Learns from an attempt that another route could have answered, and suggests when to give it up for that one's sake. */
+  /** Learns from an attempt that another route could have answered, and suggests when to abandon it for that route. */
   pace?: PacedAttempt | null;
 }

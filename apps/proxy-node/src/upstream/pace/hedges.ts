@@ -2,14 +2,14 @@ import type { FailoverSettings } from '@tollgate/snapshot';
 
 type Cap = NonNullable<FailoverSettings['hedge']>;
 
-/** Fewer first tokens say nothing of the slowest. */
+/** Fewer first tokens say nothing about the slowest. */
 const SAMPLES_MIN = 20;
 const SAMPLES_MAX = 200;
 const SLOWER_THAN = 0.95;
 const HOUR_MS = 3_600_000;
 
 interface ModelRecord {
-  /** The latencies of the last streams, in ms; the oldest is overwritten. */
+  /** The latencies of the last streams in ms; a new one overwrites the oldest. */
   samples: number[];
   next: number;
   hourEndsAt: number;
@@ -18,24 +18,24 @@ interface ModelRecord {
   tokens: number;
 }
 
-/** When a second upstream is asked for a model's stream, and how often that may be: within a share of its streams and a number of tokens an hour. */
+/** Decides when a second upstream is asked for a model's stream, within a share of its streams and a number of tokens an hour. */
 export class Hedges {
   readonly #models = new Map<number, ModelRecord>();
   readonly #workers: number;
 
-  /** `workers`: processes of the node, each of which has its part of the tokens. */
+  /** `workers` is the number of processes of the node, each of which has its part of the tokens. */
   constructor(workers = 1) {
     this.#workers = workers;
   }
 
-  /** A stream's first content came after this long, from the only upstream it asked. */
+  /** Notes the time until a stream's first content, from the only upstream that it asked. */
   observe(modelId: number, firstTokenMs: number): void {
     const record = this.#record(modelId);
     record.samples[record.next] = firstTokenMs;
     record.next = (record.next + 1) % SAMPLES_MAX;
   }
 
-  /** Counts a stream, and says after how many ms it is slow; null when too little is known. */
+  /** Counts a stream and returns after how many ms it is slow; null when too little is known. */
   delayMs(modelId: number, now: number): number | null {
     const record = this.#ofThisHour(modelId, now);
     record.streams += 1;
@@ -44,7 +44,7 @@ export class Hedges {
     return ordered[Math.floor(ordered.length * SLOWER_THAN)] ?? null;
   }
 
-  /** Takes one hedge of so many tokens; false when the hour's share or tokens are used up. */
+  /** Takes one hedge of this many tokens; returns false when the hour's share or tokens are used up. */
   take(modelId: number, { cap, tokens, now }: { cap: Cap; tokens: number; now: number }): boolean {
     const record = this.#ofThisHour(modelId, now);
     const isWithin =

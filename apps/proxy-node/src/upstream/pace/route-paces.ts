@@ -1,31 +1,31 @@
-/** Fewer attempts say nothing of the slowest. */
+/** Fewer attempts say nothing about the slowest. */
 const SAMPLES_MIN = 20;
 const SAMPLES_MAX = 200;
 const SLOWEST = 0.99;
 const SLACK = 1.5;
-/** The slowest of the samples is sought again after so many new ones. */
+/** The slowest sample is computed again after this many new ones. */
 const STALE_AFTER = 10;
-/** A silence that no other upstream can continue is given this long. */
+/** A silence that no other upstream can continue may last this long. */
 const SILENCE_MAX_MS = 20_000;
-/** Prompt tokens of a stream, or output tokens that a JSON answer may have, below which an attempt is of a class. */
+/** The bounds of the size classes: prompt tokens of a stream, or possible output tokens of a JSON answer. */
 const CLASSES = [1_024, 8_192, 65_536] as const;
 /** From this class on, JSON answers may take minutes. */
 const LONG_CLASS = 2;
 const HOUR_MS = 3_600_000;
-/** A share of few requests is none: a process that has just started may give up this many. */
+/** A share of few requests would be zero, so a process that has just started may abandon this many. */
 const ABANDONED_MIN = 10;
 const ABANDONED_PERCENT = 5;
-/** Tokens an hour that the providers of one model may bill for attempts that were given up, estimated, per node. */
+/** Bounds the estimated tokens an hour that one model's providers may bill for abandoned attempts, per node. */
 export const ABANDONED_TOKENS_MAX = 5_000_000;
 
-/** Bounds a limit that is learned, in ms. `startMs` holds until enough is known. */
+/** Bounds a learned limit, in ms. `startMs` applies until enough is known. */
 interface Bounds {
   readonly startMs: number;
   readonly minMs: number;
   readonly maxMs: number;
 }
 
-/** Bounds the time to the first content, and the silences after it. Of a JSON answer, its end is its content. */
+/** Bounds the time to the first content, and later silences. The content of a JSON answer is its end. */
 interface PaceBounds {
   readonly content: Bounds;
   readonly silence: Bounds;
@@ -46,7 +46,7 @@ const OF_LONG_ANSWERS: PaceBounds = {
   silence: SILENCE,
 };
 
-/** Holds how long one thing took on the last attempts, in ms, and the limit that follows. */
+/** Holds the duration of one phase in the last attempts, in ms, and the limit that follows. */
 class Waits {
   readonly #samples = new Float64Array(SAMPLES_MAX);
   readonly #bounds: Bounds;
@@ -72,7 +72,7 @@ class Waits {
   }
 }
 
-/** Counts the attempts of one model in this hour, and those that were given up for another route's sake. */
+/** Counts the attempts of one model in this hour, and those that were abandoned for another route. */
 class Allowance {
   readonly #tokensMax: number;
   #hourEndsAt = 0;
@@ -96,7 +96,7 @@ class Allowance {
     this.#begun += 1;
   }
 
-  /** Takes one attempt of so many tokens; false when the hour's share or tokens are used up. */
+  /** Takes one attempt of this many tokens; returns false when the hour's share or tokens are used up. */
   take(tokens: number): boolean {
     const share = Math.max(ABANDONED_MIN, (this.#begun * ABANDONED_PERCENT) / 100);
     if (this.#abandoned + 1 > share || !this.takeTokens(tokens)) return false;
@@ -111,7 +111,7 @@ class Allowance {
   }
 }
 
-/** Knows how fast attempts of one route, kind and class of size are, and when one is given up for another route's sake. */
+/** Knows the speed of attempts by route, kind and size class, and decides when one is abandoned for another route. */
 export class RoutePace {
   readonly #contents: Waits;
   readonly #silences: Waits;
@@ -131,20 +131,20 @@ export class RoutePace {
     return this.#silences.limitMs;
   }
 
-  /** `silenceMs`: the longest of an attempt that has ended. */
+  /** `silenceMs` is the longest silence of an attempt that has ended. */
   observe({ contentMs, silenceMs }: { contentMs: number; silenceMs: number }): void {
     this.#contents.observe(contentMs);
     this.#silences.observe(silenceMs);
   }
 
-  /** An attempt without content has reached the limit, which counts as a sample. `tokens`: what its provider may bill. */
+  /** Is called when an attempt without content has reached the limit, which counts as a sample. `tokens` are those that its provider may bill. */
   abandonsUnbegun(tokens: number): boolean {
     if (!this.#allowance.take(tokens)) return false;
     this.#contents.observe(this.contentMs);
     return true;
   }
 
-  /** An attempt has been silent up to the limit, which counts as a sample. */
+  /** Is called when an attempt has been silent up to the limit, which counts as a sample. */
   abandonsSilent(tokens: number): boolean {
     if (!this.#allowance.take(tokens)) return false;
     this.#silences.observe(this.silenceMs);
@@ -152,22 +152,22 @@ export class RoutePace {
   }
 }
 
-/** States what giving an attempt up may cost, and who else could answer. */
+/** States the cost of abandoning an attempt, and whether another route could answer. */
 export interface PacedStake {
-  /** Tokens that its provider may bill if it is given up. */
+  /** The tokens that its provider may bill if the attempt is abandoned. */
   readonly tokens: number;
-  /** Another upstream may continue its answer; otherwise a silence is only cut late. */
+  /** True when another upstream may continue its answer; otherwise a silence is cut only late. */
   readonly isContinued: boolean;
-  /** Is true once no other route would be asked: the client has left, or the node stops. */
+  /** Returns true when no other route would be asked: the client has left, or the node stops. */
   isOver(): boolean;
 }
 
-/** Watches one attempt by the pace of its route, and adds to it. */
+/** Watches one attempt by the pace of its route, and adds its times. */
 export class PacedAttempt {
   readonly #pace: RoutePace;
   readonly #stake: PacedStake;
   readonly #silenceMs: number;
-  /** Ms from the start; negative before there is content. */
+  /** The ms from start to content; negative before there is content. */
   #contentMs = -1;
   #longestSilenceMs = 0;
 
@@ -186,13 +186,13 @@ export class PacedAttempt {
       this.#longestSilenceMs = afterSilenceMs;
   }
 
-  /** It has ended well. */
+  /** Notes that the attempt ended properly. */
   ended(): void {
     if (this.#contentMs < 0) return;
     this.#pace.observe({ contentMs: this.#contentMs, silenceMs: this.#longestSilenceMs });
   }
 
-  /** Is true once the attempt is slower than its route's pace, and the model's allowance permits to give it up. */
+  /** Returns true when the attempt is slower than its route's pace and the model's allowance permits abandoning it. */
   isOutpaced(sinceStartMs: number, silentMs: number): boolean {
     const isUnbegun = this.#contentMs < 0;
     const isSlow = isUnbegun ? sinceStartMs > this.#pace.contentMs : silentMs > this.#silenceMs;
@@ -202,22 +202,22 @@ export class PacedAttempt {
   }
 }
 
-/** Says what one attempt is, as far as its pace goes. */
+/** Describes an attempt as far as its pace needs. */
 export interface PacedAs {
   readonly modelId: number;
   readonly routeId: number;
   readonly isStream: boolean;
-  /** Prompt tokens of a stream; output tokens that a JSON answer may have. */
+  /** The prompt tokens of a stream, or the possible output tokens of a JSON answer. */
   readonly size: number;
 }
 
-/** Keeps the pace of each route by kind of answer and class of size, and the allowance of each model. Sized by the installation's routes and models. */
+/** Keeps the pace of each route by kind of answer and size class, and the allowance of each model. Its size follows the installation's routes and models. */
 export class RoutePaces {
   readonly #paces = new Map<number, RoutePace>();
   readonly #allowances = new Map<number, Allowance>();
   readonly #tokensMax: number;
 
-  /** `workers`: processes of the node, each of which has its part of the tokens. */
+  /** `workers` is the number of processes of the node, each of which has its part of the tokens. */
   constructor(workers = 1) {
     this.#tokensMax = ABANDONED_TOKENS_MAX / workers;
   }
@@ -234,7 +234,7 @@ export class RoutePaces {
     return pace;
   }
 
-  /** Takes tokens that a provider may bill for a continuation; false when the hour's are used up. */
+  /** Takes tokens that a provider may bill for a continuation; returns false when the hour's tokens are used up. */
   takes(modelId: number, tokens: number, now: number): boolean {
     return this.#allowanceOf(modelId, now).takeTokens(tokens);
   }

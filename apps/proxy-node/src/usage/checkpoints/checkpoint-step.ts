@@ -2,57 +2,57 @@ import type { CheckpointReply, RestoreReply } from '@tollgate/keyspace';
 import type { OpenHold } from '../../journal/open-hold.ts';
 
 const CHECKPOINT_INTERVAL_MS = 5_000;
-/** Self-fencing: a node that has not reached Redis for this share of the lease (45 s of 60) ends its streams, before another may spend what they hold. */
+/** A node that has not reached Redis for this share of the lease (45 s of 60) ends its streams, before another request may spend what they hold. */
 const FENCE_AFTER_LEASES = 0.75;
 const EXTEND_RETRY_MS = 500;
-/** A hold that Redis has lost is asked for again this often, until its shard is filled. */
+/** The restoration of a hold that Redis has lost is tried this often until its shard is filled. */
 const RESTORE_RETRY_MS = 500;
 
-/** `unconfirmed`: the lease was not renewed in time, by a node without Redis or without a core; nothing is known of the access. */
+/** `unconfirmed` means that the lease was not renewed in time, by a node without Redis or CPU; nothing is known about the access. */
 export type StopReason = 'balance_exhausted' | 'access_revoked' | 'unconfirmed';
 
-/** Holds the terms that do not change while a hold is kept. */
+/** Holds the terms that stay the same while a hold is kept. */
 export interface HoldTerms extends Pick<OpenHold, 'isStream' | 'sliceTokens' | 'boundTokens'> {
   readonly leaseMs: number;
   /** A stream whose hold is used up waits this long for a purchase of auto-recharge. */
   readonly rechargeWaitMs: number;
 }
 
-/** A hold of a running request. Times are those of one clock. */
+/** Holds the state of a running request's hold. Times are those of one clock. */
 export interface HoldState {
   readonly terms: HoldTerms;
   readonly charged: number;
   readonly heldTokens: number;
-  /** Since when the stream waits for its hold to grow; null while it does not. */
+  /** The time since which the stream waits for its hold to grow; null while it does not wait. */
   readonly waitsSinceMs: number | null;
-  /** Redis is being asked: one call at a time. */
+  /** True while a call to Redis runs; there is one at a time. */
   readonly isAsking: boolean;
-  /** Last time Redis was asked about it. */
+  /** The time of the last call to Redis about it. */
   readonly askedAtMs: number;
   readonly nextCheckpointAtMs: number;
   readonly nextExtensionAtMs: number;
-  /** Last time Redis renewed the lease. */
+  /** The time at which Redis last renewed the lease. */
   readonly renewedAtMs: number;
-  /** Its upstream makes the answer in the background: only its key, account or subscription end it. */
+  /** True when its upstream generates the answer in the background: only its key, account or subscription end it. */
   readonly isDetached: boolean;
-  /** Nothing is held for it any more, and it continues. */
+  /** True when nothing is held for it any more although it continues. */
   readonly isReaped: boolean;
   readonly stopped: StopReason | null;
 }
 
 export type HoldEvent =
-  /** Its turn: what is charged so far, and whether its epoch is known to be gone. */
+  /** The hold has its turn, with the charge so far and whether its epoch is known to be lost. */
   | { kind: 'turn'; charge: number; isEpochLost: boolean }
-  /** The hold is used up and the stream waits. */
+  /** The hold is used up, and the stream waits. */
   | { kind: 'waits' }
   | { kind: 'checkpointed'; reply: CheckpointReply; askedTokens: number }
-  /** Null = it could not be asked for yet. */
+  /** `reply` is null when the call could not be made yet. */
   | { kind: 'restored'; reply: RestoreReply | null }
-  /** The call failed: whether Redis did anything is unknown. */
+  /** The call failed; whether Redis did anything is unknown. */
   | { kind: 'unanswered' }
   /** Redis was away and may have lost holds. */
   | { kind: 'look_again' }
-  /** Its answer is made in the background from now on. */
+  /** Its answer is generated in the background from now on. */
   | { kind: 'detached' }
   | { kind: 'released' };
 
@@ -67,7 +67,7 @@ export type HoldAction =
 
 type Step = readonly [HoldState, readonly HoldAction[]];
 
-/** `spread` between 0 and 1: streams that are admitted together do not all report together. */
+/** `spread` is between 0 and 1, so that streams that were admitted together do not all report together. */
 export function startCheckpoints(
   terms: HoldTerms,
   { heldTokens, now, spread }: { heldTokens: number; now: number; spread: number },
@@ -88,7 +88,10 @@ export function startCheckpoints(
   };
 }
 
-/** Keeps one hold alive and large enough, and says when its stream must end. Pure: `now` comes with each event, and the actions are the caller's to do. */
+/**
+ * Keeps one hold alive and large enough, and decides when its stream must end. It is pure: `now` comes with each event, and the caller performs the
+ * actions.
+ */
 export function checkpointStep(state: HoldState, event: HoldEvent, now: number): Step {
   switch (event.kind) {
     case 'turn':
@@ -104,7 +107,7 @@ export function checkpointStep(state: HoldState, event: HoldEvent, now: number):
         {
           ...state,
           isAsking: false,
-          // Before the next interval; without an answer for long enough the stream ends.
+          // The next check comes before the next interval; a stream without an answer for long enough ends.
           nextCheckpointAtMs: Math.min(state.nextCheckpointAtMs, now + CHECKPOINT_INTERVAL_MS / 5),
         },
         [],
@@ -120,7 +123,7 @@ export function checkpointStep(state: HoldState, event: HoldEvent, now: number):
   }
 }
 
-/** Until then a hold cannot have been reaped. */
+/** Returns whether the lease may have ended. Until then a hold cannot have been reaped. */
 export function isLeaseOver({ renewedAtMs, terms }: HoldState, now: number): boolean {
   return now - renewedAtMs >= FENCE_AFTER_LEASES * terms.leaseMs;
 }
@@ -172,7 +175,7 @@ function wantedExtension(
   return Math.max(0, Math.min(sliceTokens, boundTokens - heldTokens));
 }
 
-/** Never nothing: a request without any output of its own may still be sent some. */
+/** Returns at least one token, because a request without output of its own may still receive some. */
 function sliceOf({ sliceTokens }: HoldTerms): number {
   return Math.max(1, sliceTokens);
 }
@@ -190,7 +193,7 @@ function checkpoint(state: HoldState, extendTokens: number, now: number): Step {
   ];
 }
 
-/** Also beyond the bound, as an upstream may count otherwise than we do. */
+/** The bound does not limit this, because an upstream may count differently. */
 function askForSlice(state: HoldState, now: number): Step {
   return state.isAsking ? idle(state) : checkpoint(state, sliceOf(state.terms), now);
 }
@@ -214,7 +217,7 @@ function checkpointed(
     case 'stop':
       return stop({ ...state, renewedAtMs: askedAtMs }, 'access_revoked');
     case 'gone':
-      // Reaped while it was running: nothing is held for it any more. Its final will be a correction.
+      // The hold was reaped while the request ran: nothing is held for it any more, and its final will be a correction.
       if (reply.state === 'reaped') return ended(state, 'unconfirmed');
       return reply.state === 'none' ? restore(state) : idle(state);
     case 'fenced': {
@@ -251,7 +254,7 @@ function restored(state: HoldState, reply: RestoreReply | null, now: number): St
   return idle(state);
 }
 
-/** A stream that waits continues with what it got, however little. It ends when that is nothing, unless a purchase is due: that it is given time for. */
+/** A stream that waits continues with any tokens that it got. When it got none it ends, unless a purchase is due, for which it waits. */
 function extended(
   before: HoldState,
   {
@@ -265,7 +268,7 @@ function extended(
   const state = isWhole ? { ...before, nextExtensionAtMs: 0 } : before;
   const { waitsSinceMs, terms } = state;
   if (waitsSinceMs === null) return idle(state);
-  // The lease was just being renewed when the stream began to wait.
+  // The lease was being renewed when the stream began to wait.
   if (askedTokens === 0) return askForSlice(state, now);
   const isGivenTime = isRechargeDue && now - waitsSinceMs < terms.rechargeWaitMs;
   if (extendedTokens === 0 && isGivenTime) return idle(state);
@@ -273,12 +276,12 @@ function extended(
   return extendedTokens > 0 ? [going, [{ kind: 'grown' }]] : stop(going, 'balance_exhausted');
 }
 
-/** A background run costs the same whether it is held for or not. */
+/** A background run costs the same whether tokens are held for it or not. */
 function ended(state: HoldState, reason: StopReason): Step {
   return state.isDetached ? [{ ...state, isReaped: true }, []] : stop(state, reason);
 }
 
-/** Once; the first reason stands. */
+/** Stops once; the first reason counts. */
 function stop(state: HoldState, reason: StopReason): Step {
   if (state.stopped) return idle(state);
   return [{ ...state, stopped: reason, waitsSinceMs: null }, [{ kind: 'stop', reason }]];

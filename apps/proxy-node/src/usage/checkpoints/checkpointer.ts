@@ -19,30 +19,33 @@ import type { HoldKeeper, KeptHold } from './kept-hold.ts';
 import { LiveSet } from '../../live-map.ts';
 
 const COUNT_INTERVAL_MS = 100;
-/** Holds are counted in turns, so that thousands of streams do not tokenise in one go. */
+/** Holds are counted in this many turns, so that thousands of streams are not tokenised at once. */
 const TURNS = 5;
 
 export interface CheckpointerOptions {
   metering: Pick<MeteringPort, 'checkpoint' | 'epochOf' | 'restore'>;
   log: Pick<Logger, 'warn'>;
   now: () => number;
-  /** The lease of a hold in Redis; past it the hold is reaped. */
+  /** The lease of a hold in Redis, after which it is reaped. */
   leaseMs: number;
   random: () => number;
   timers: Timers;
-  /** Counts that rose since the last call, to be journalled. */
+  /** Receives the counts that rose since the last call, for the journal. */
   onCounted: (counts: Record<string, JournalledCounts>) => void;
-  /** Address of this worker: a hold names its node. */
+  /** The address of this worker; a hold names its node. */
   node: string;
-  /** Called right before a hold is restored in this epoch: from then on the request belongs there. False when it must not be. */
+  /** Is called directly before a hold is restored in this epoch, to which the request then belongs. Returns false when it must not be restored. */
   onRestoring: (hold: OpenHold, epoch: string) => boolean;
   /** A stream whose hold is used up waits this long for a purchase of auto-recharge. */
   rechargeWaitMs: number;
-  /** A hold could not grow by all it asked for, and auto-recharge is due to buy more. */
+  /** A hold could not grow by all that it asked for, and a purchase of auto-recharge is due. */
   onRechargeDue: (hold: OpenHold) => void;
 }
 
-/** Keeps the holds of running requests alive and large enough, and says when one must end: `checkpointStep` decides, this class counts, asks Redis and reports. */
+/**
+ * Keeps the holds of running requests alive and large enough, and reports when one must end. `checkpointStep` decides; this class counts, calls Redis
+ * and reports.
+ */
 export class Checkpointer implements HoldKeeper {
   readonly log: CheckpointerOptions['log'];
   readonly #options: CheckpointerOptions;
@@ -51,11 +54,11 @@ export class Checkpointer implements HoldKeeper {
     () => new LiveSet<KeptHold>(),
   );
   readonly #lostEpochs = new LostEpochs();
-  /** While there are holds: an idle node is not woken, nor one that is nearly idle for turns without a hold. */
+  /** A turn is planned only while there are holds, so that an idle node is not woken. */
   #cancelTurn: (() => void) | null = null;
   #open = 0;
   #isClosed = false;
-  /** The last one that was taken. */
+  /** The last turn that was taken. */
   #turn = 0;
   #opened = 0;
 
@@ -77,10 +80,10 @@ export class Checkpointer implements HoldKeeper {
     );
   }
 
-  /** Starts to keep a hold; its `release` ends that. */
+  /** Starts to keep a hold until its `release`. */
   keep<Kept extends KeptHold>(kept: Kept): Kept {
     if (kept.hold.background) kept.detached();
-    // A hold that is alone has its turn last: most answers are whole before it.
+    // A single hold has its turn last, because most answers are complete before it.
     const next = this.#opened++ % TURNS;
     kept.turn = this.#open === 0 ? this.#turn : next;
     this.#turns[kept.turn]?.add(kept);
@@ -93,20 +96,20 @@ export class Checkpointer implements HoldKeeper {
     if (this.#turns[kept.turn]?.delete(kept)) this.#open -= 1;
   }
 
-  /** A shard has lost its data: every hold taken in that epoch is gone with it, so none of them waits for its own checkpoint to be restored. */
+  /** A shard has lost its data, and every hold of that epoch with it. They are restored at once, without waiting for their own checkpoints. */
   lost(epoch: string): void {
     this.#lostEpochs.add(epoch);
   }
 
-  /** Holds of these accounts that were taken in another epoch are gone. */
+  /** Holds of these accounts from another epoch are lost. */
   filled(isInShard: (accountId: number) => boolean, epoch: string): void {
     for (const { hold } of this.#all())
       if (hold.epoch !== epoch && isInShard(hold.accountId)) this.lost(hold.epoch);
   }
 
   /**
-   * Each hold has its checkpoint at once: Redis was away and may have lost holds, whose tokens others could spend. With a key only its holds, because its
-   * record was written and may refuse them.
+   * Gives each hold its checkpoint at once: Redis was away and may have lost holds, whose tokens others could spend. With a key it affects only that
+   * key's holds, because its record was written and may refuse them.
    */
   lookAgain(keyHash?: string): void {
     for (const kept of this.#all())
@@ -123,7 +126,7 @@ export class Checkpointer implements HoldKeeper {
     this.#cancelTurn?.();
   };
 
-  /** At the time of the next one that has a hold. Those before it are taken with it: a hold may have come into them meanwhile. */
+  /** Plans the time of the next turn with a hold. It also takes the turns before it, which may have got a hold meanwhile. */
   #planTurn(): void {
     if (this.#isClosed || this.#cancelTurn || this.#open === 0) return;
     let steps = 1;

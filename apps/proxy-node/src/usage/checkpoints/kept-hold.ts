@@ -16,10 +16,10 @@ import type { Logger } from 'pino';
 import type { OpenHold } from '../../journal/open-hold.ts';
 import type { HoldEvent, HoldState, StopReason } from './checkpoint-step.ts';
 
-/** A count that becomes known without a chunk, such as the tokens of a long prompt, waits for so many turns: a second. */
+/** A count that changes without a chunk, such as the tokens of a long prompt, is read after this many turns: one second. */
 const UNSEEN_TURNS_MAX = 10;
 
-/** Keeps holds; `Checkpointer` fits. */
+/** Keeps holds; `Checkpointer` implements it. */
 export interface HoldKeeper {
   readonly log: Pick<Logger, 'warn'>;
   start(hold: OpenHold): HoldState;
@@ -27,11 +27,11 @@ export interface HoldKeeper {
   release(kept: KeptHold): void;
 }
 
-/** The hold of a running request: one object, which its request counts by and its checkpointer steps. See `HoldHandle`. */
+/** Represents the hold of a running request: its request counts through it, and its checkpointer steps it. See `HoldHandle`. */
 export class KeptHold {
   readonly hold: OpenHold;
   readonly #keeper: HoldKeeper;
-  /** The price that the hold is sized by: only the report says which tier the prompt is in. */
+  /** The price by which the hold is sized, because only the report shows the prompt's tier. */
   readonly #heldPrice: ChargeWeights;
   state: HoldState;
   usage: TokenUsage = NO_USAGE;
@@ -40,10 +40,10 @@ export class KeptHold {
   /** The turn in which it is counted. */
   turn = 0;
   #source: (() => TokenUsage) | null = null;
-  /** The source says when there is more. */
+  /** True when the source announces new counts. */
   #isPushed = false;
   #hasMore = true;
-  /** Turns since the last look. */
+  /** The turns since the last read. */
   #unseenTurns = 0;
   #onGrown: (() => void) | null = null;
   #onStop: ((reason: StopReason) => void) | null = null;
@@ -61,7 +61,7 @@ export class KeptHold {
     this.#hasMore = true;
   }
 
-  /** Counts in each turn from then on: the source no longer says when there is more. */
+  /** Counts in each turn from now on, because the source no longer announces new counts. */
   countAtLeast(outputTokens: () => number): void {
     const source = this.#source;
     this.count(() => withOutputAtLeast(source?.() ?? this.usage, outputTokens()));
@@ -98,7 +98,7 @@ export class KeptHold {
     if (this.state.stopped) listener(this.state.stopped);
   }
 
-  /** Its answer is made in the background from now on. */
+  /** Its answer is generated in the background from now on. */
   detached(): void {
     this.#keeper.step(this, { kind: 'detached' });
   }
@@ -117,7 +117,10 @@ export class KeptHold {
     this.#onStop?.(reason);
   }
 
-  /** Counts for a turn; true when anything rose since the last. A stream that was silent since its last look is left alone, as most of thousands are most of the time. */
+  /**
+   * Counts for a turn; returns true when anything rose since the last one. A stream without a chunk since its last read is skipped, as most of
+   * thousands are most of the time.
+   */
   countIfMore(): boolean {
     this.#unseenTurns += 1;
     if (this.#isPushed && !this.#hasMore && this.#unseenTurns < UNSEEN_TURNS_MAX) {
@@ -129,7 +132,7 @@ export class KeptHold {
     return this.#countAgain();
   }
 
-  /** A count that fails must not take the timer, and with it every other stream's count, with it. */
+  /** A failing count must not stop the timer and with it every other stream's count. */
   #countAgain(): boolean {
     const { usage: before } = this;
     const { charged } = this.state;

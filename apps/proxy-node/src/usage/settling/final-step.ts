@@ -4,50 +4,56 @@ import type { FencedBy } from '../metering-port.ts';
 const RETRY_FIRST_MS = 100;
 const RETRY_MAX_MS = 5_000;
 const FENCED_RETRY_MS = 5_000;
-/** A final that is too old for Redis is retried this seldom: it stays too old unless Redis' clock was wrong. */
+/** A final that is too old for Redis is tried again only at this interval: it stays too old unless Redis' clock was wrong. */
 const AGED_RETRY_MS = 300_000;
-/** Not acknowledged so long after it was settled: the event is emitted again (docs/design/metering.md#journal), then at growing intervals, so that a control plane that is away for an hour is not buried in copies. */
+/**
+ * When a settled final is not acknowledged within this time, its event is emitted again (docs/design/metering.md#journal), then at growing intervals,
+ * so that a control plane that is away for an hour does not get many copies.
+ */
 const RE_EMIT_FIRST_MS = 8_000;
 const RE_EMIT_MAX_MS = 300_000;
 
 /**
- * `ready` waits for a free call, `later` for its time to try again. `owed` is in Redis and not acknowledged.
- * `kept` is acknowledged, and Redis may still lose it.
+ * `ready` waits for a free call, `later` for its time to try again. `owed` is in Redis and not acknowledged. `kept` is acknowledged, and Redis may
+ * still lose it.
  */
 export type FinalStage = 'ready' | 'settling' | 'later' | 'owed' | 'kept' | 'forgotten';
 
-/** A final on its way from the journal to PostgreSQL. Times are those of one clock. */
+/** Holds the state of a final on its way from the journal to PostgreSQL. Times are those of one clock. */
 export interface FinalState {
   readonly stage: FinalStage;
-  /** Number of the event that carries this final. The reply says it; null while it is unknown. Acknowledging seq 0 of a reaped hold must not forget its final. */
+  /**
+   * The number of the event that carries this final, which the reply contains; null while it is unknown. An acknowledgement of seq 0 of a reaped hold
+   * must not remove its final.
+   */
   readonly carriedBy: number | null;
-  /** Acknowledged event numbers, while `carriedBy` is unknown. */
+  /** The acknowledged event numbers while `carriedBy` is unknown. */
   readonly seen: readonly number[];
-  /** The next call asks Redis to emit the event again. */
+  /** True when the next call asks Redis to emit the event again. */
   readonly reEmit: boolean;
   /** The time at which a `later` or `owed` final is due. */
   readonly dueAtMs: number;
   readonly failures: number;
   readonly reEmits: number;
-  /** The time of the acknowledgement, or of the last time that Redis took it since: Redis may lose that too. */
+  /** The time of the acknowledgement, or of the last time that Redis took it since, because Redis may lose that, too. */
   readonly acknowledgedAtMs: number | null;
   /** The reason of Redis' last permanent refusal; null without one. */
   readonly fencedBy: FencedBy | null;
 }
 
-/** `spread` between 0 and 1: finals that fail together are not tried again together. */
+/** `spread` is between 0 and 1, so that finals that fail together are not tried again together. */
 export type FinalEvent =
   /** A call of `settle` starts. */
   | { kind: 'started' }
   | { kind: 'replied'; reply: SettleReply; spread: number }
-  /** The call failed: whether Redis did anything is unknown. */
+  /** The call failed; whether Redis did anything is unknown. */
   | { kind: 'failed'; spread: number }
-  /** Its time has come: to try again, to be emitted again, or to be forgotten. */
+  /** The final is due: to be tried again, emitted again, or removed. */
   | { kind: 'due' }
   /** Redis was away and may have lost its last writes. */
   | { kind: 'replay' }
   | { kind: 'acknowledged'; seq: number }
-  /** It went to PostgreSQL without Redis. */
+  /** The final went to PostgreSQL without Redis. */
   | { kind: 'booked' };
 
 export type FinalAction =
@@ -58,7 +64,7 @@ export type FinalAction =
 
 type Step = readonly [FinalState, readonly FinalAction[]];
 
-/** One from before a restart may have been settled then: it is emitted again. */
+/** Starts a final. One from before a restart may have been settled then, so it is emitted again. */
 export function startFinal({ isReplayed = false, acknowledgedAtMs = null as number | null } = {}) {
   return {
     stage: 'ready',
@@ -73,12 +79,12 @@ export function startFinal({ isReplayed = false, acknowledgedAtMs = null as numb
   } as const satisfies FinalState;
 }
 
-/** It was certainly not sent to Redis. */
+/** Returns whether it was certainly not sent to Redis. */
 export function isUnsent({ failures, reEmit }: FinalState): boolean {
   return failures === 0 && !reEmit;
 }
 
-/** Brings one final into Redis and keeps it until PostgreSQL has it. Pure: `now` comes with each event, and the calls and actions are the caller's to do. */
+/** Brings one final into Redis and keeps it until PostgreSQL has it. It is pure: `now` comes with each event, and the caller makes the calls. */
 export function finalStep(state: FinalState, event: FinalEvent, now: number): Step {
   switch (event.kind) {
     case 'started':
@@ -120,7 +126,7 @@ function settled(
   { reply, spread }: { reply: Exclude<SettleReply, { kind: 'fenced' }>; spread: number },
   now: number,
 ): Step {
-  // A duplicate that was not asked to be emitted again may rest on an event that was never seen to leave the outbox: the first sweep asks again.
+  // A duplicate that was not emitted again may rest on an event that never left the outbox, so the first sweep asks again.
   const waitMs =
     reply.kind === 'duplicate' && !before.reEmit
       ? 0
@@ -165,8 +171,8 @@ function replayed(state: FinalState): FinalState {
 }
 
 /**
- * An acknowledgement counts when it names the event that carries the final. After a duplicate that is unknown: seq 1 always carries it;
- * seq 0, once it was emitted again, was emitted together with a seq 1 if there is one, and that one is in the outbox too.
+ * Decides whether an acknowledgement names the event that carries the final. After a duplicate that is unknown: seq 1 always carries it; seq 0, when
+ * it was emitted again, was emitted together with a seq 1 if there is one, which is then in the outbox, too.
  */
 function acknowledged(state: FinalState, now: number): Step {
   const seq = state.carriedBy ?? (state.seen.includes(1) ? 1 : 0);

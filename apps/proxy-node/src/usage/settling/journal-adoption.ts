@@ -18,11 +18,11 @@ export interface AdoptedFinal {
 
 export interface AdoptedRequests {
   finals: AdoptedFinal[];
-  /** Answers that their upstreams continue making in the background. */
+  /** The answers that their upstreams continue in the background. */
   runs: LostHold[];
-  /** Deletes what was adopted; to be called once it is in the own journal and on disk. */
+  /** Deletes the adopted journals; call it when the entries are in the own journal and on disk. */
   retire: () => void;
-  /** Leaves to their next owner what was not retired. */
+  /** Leaves journals that were not retired to their next owner. */
   release: () => void;
 }
 
@@ -32,7 +32,7 @@ export interface AdoptionOptions {
   /** The folder of the own journal. */
   folder: string;
   worker: number;
-  /** The address that answers for the adopted finals from now on: acknowledgements go there. */
+  /** The address for the acknowledgements of the adopted finals from now on. */
   address: string;
   log: Pick<Logger, 'error' | 'warn' | 'info'>;
   now: () => number;
@@ -42,7 +42,7 @@ export interface AdoptionOptions {
 
 /**
  * Takes over the journals of earlier processes: this worker's own and, for worker 0, every journal in DATA_DIR that no process holds, so that a node
- * started with fewer workers or another name still settles everything. Requests without a final become finals of what was counted.
+ * started with fewer workers or another name still settles everything. Requests without a final become finals of the counted usage.
  */
 export async function adoptJournals({
   own,
@@ -85,7 +85,7 @@ export async function adoptJournals({
   };
 }
 
-/** A folder whose lock cannot be judged is left alone: in doubt nothing is adopted. */
+/** A folder whose lock cannot be judged is skipped: in doubt nothing is adopted. */
 function lockOf(
   folder: string,
   { tryLock, log }: Pick<AdoptionOptions, 'tryLock' | 'log'>,
@@ -98,7 +98,7 @@ function lockOf(
   }
 }
 
-/** Redis is known to have answered until the last acknowledgement: since then it may have been away, with this process or without it. */
+/** Redis is known to have answered until the last acknowledgement; since then it may have been away, whether this process ran or not. */
 function finalsOf(
   replay: Replay,
   { address, now, log }: { address: string; now: number; log: AdoptionOptions['log'] },
@@ -131,7 +131,7 @@ function isRun({ hold }: LostHold): boolean {
   return hold.background !== undefined;
 }
 
-/** Journals that could not be retired may differ in knowledge: a run that has ended in one continues in none. */
+/** Journals that could not be retired may differ: a run that has ended in one continues in none. */
 function withoutFinals(runs: readonly LostHold[], finals: readonly AdoptedFinal[]): LostHold[] {
   const ended = new Set(finals.map(({ rid }) => rid));
   const byRid = new Map(runs.map((run) => [run.hold.rid, run]));

@@ -12,22 +12,22 @@ import { request } from 'undici';
 import type { PendingFinal } from './settler.ts';
 import { SYSTEM_TIMERS, type Timers } from '../../timers.ts';
 
-/** Finals are fenced together, so they are handed over together. */
+/** Finals are fenced together, so they are uploaded together. */
 const GATHER_MS = 50;
 const RETRY_MS = 2_000;
 const TIMEOUT_MS = 15_000;
-/** `{"finals":[]}` around them. */
+/** The bytes of `{"finals":[]}` around them. */
 const FRAME_BYTES = 64;
 
 export interface JournalUplinkOptions {
-  /** Without one, finals wait in the journal. */
+  /** Without an address, finals wait in the journal. */
   controlPlaneUrl: string | undefined;
   credential: string;
-  /** `<name>:<worker>`. */
+  /** The worker's address as `<name>:<worker>`. */
   node: string;
   log: Pick<Logger, 'warn' | 'info'>;
   now: () => number;
-  /** These are in PostgreSQL. */
+  /** These requests are in PostgreSQL. */
   onBooked: (rids: readonly string[]) => void;
   timers?: Timers;
   post?: PostJournal;
@@ -43,8 +43,8 @@ export interface JournalPost {
 export type PostJournal = (upload: JournalPost) => Promise<{ status: number; text: string }>;
 
 /**
- * Hands finals that Redis can no longer take to the control plane, which books them in PostgreSQL first: after Redis lost its data, or when a final is
- * older than Redis' memory of settlements. Repeats until the control plane confirms that they are booked; booking twice is impossible.
+ * Uploads finals that Redis can no longer take to the control plane, which books them in PostgreSQL first: after Redis lost its data, or when a final
+ * is older than Redis' memory of settlements. It repeats until the control plane confirms the booking; booking twice is impossible.
  */
 export class JournalUplink {
   readonly #options: JournalUplinkOptions;
@@ -133,7 +133,7 @@ export class JournalUplink {
   }
 }
 
-/** With the options of a recorder; `address`: of its worker. */
+/** Opens the uplink with a recorder's options; `address` is that of its worker. */
 export function openUplink(
   {
     credential = '',
@@ -160,7 +160,7 @@ export function openUplink(
   });
 }
 
-/** To the operator's own address, not one that a customer or an administrator can choose: no policy stands between. */
+/** The address is the operator's own, which no customer or administrator can choose, so no outbound policy applies. */
 async function postOverHttp({
   url,
   signal,

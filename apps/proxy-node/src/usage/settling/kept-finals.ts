@@ -4,10 +4,10 @@ interface Kept {
   state: FinalState;
 }
 
-/** Drop the part of the list that was passed only when it is this long: moving it each time would cost more. */
+/** The passed part of the list is dropped only when it is this long, because moving the list each time would cost more. */
 const PASSED_MAX = 4_096;
 
-/** Finals that PostgreSQL has, in the order in which it said so; each is forgotten after its time without looking at the others. */
+/** Holds the finals that PostgreSQL has, in the order of their acknowledgements. Each is removed after its time without reading the others. */
 export class KeptFinals<T extends Kept> {
   readonly #keepMs: number;
   #list: T[] = [];
@@ -21,7 +21,7 @@ export class KeptFinals<T extends Kept> {
     this.#list.push(final);
   }
 
-  /** Calls `forget` for those whose time is over. One that was settled again meanwhile is in the list twice: `forget` changes its stage. */
+  /** Calls `forget` for those whose time is over. One that was settled again meanwhile is in the list twice; `forget` changes its stage. */
   forgetDue(now: number, forget: (final: T) => void): void {
     for (; this.#passed < this.#list.length; this.#passed += 1) {
       const final = this.#list[this.#passed] as T;

@@ -1,7 +1,7 @@
-/** Forgetting one costs each of its holds one more checkpoint. */
+/** Bounds the epochs; removing one costs each of its holds one more checkpoint. */
 const EPOCHS_MAX = 1_000;
 
-/** Epochs that are known to be gone. */
+/** Holds the epochs that are known to be lost. */
 export class LostEpochs {
   readonly #epochs = new Set<string>();
 

@@ -16,14 +16,14 @@ import { Beat, SYSTEM_TIMERS, type Timers } from '../../timers.ts';
 import { UnsentFinals } from './unsent-finals.ts';
 import { LiveMap, LiveSet } from '../../live-map.ts';
 
-/** Settles in flight at a time; Redis answers thousands a second, more would only queue in its socket. */
+/** At most this many settlements run at a time: Redis answers thousands a second, and more would only wait in its socket. */
 const CONCURRENCY_MAX = 128;
 const RE_EMITS_PER_SWEEP = 200;
-/** Redis may lose its last second and its failover a little more; what it took longer ago is on its disk. Time without Redis does not count. */
+/** Redis may lose its last second, and a failover slightly more; what it took longer ago is on its disk. Time without Redis does not count. */
 export const KEEP_ACKNOWLEDGED_MS = 15_000;
 const SWEEP_MS = 200;
 
-/** A final on its way; from `settle` until PostgreSQL has had it for 15 s, and Redis too. */
+/** Describes a final on its way, from `settle` until PostgreSQL and Redis have had it for 15 s. */
 export interface PendingFinal {
   readonly rid: string;
   readonly epoch: string;
@@ -44,20 +44,24 @@ export interface SettlerOptions {
   now: () => number;
   random: () => number;
   timers?: Timers;
-  /** While Redis is away nothing is forgotten: what it lost is known once it has returned. */
+  /** While Redis is away nothing is removed, because what it lost is known only after it has returned. */
   isReachable: () => boolean;
   onAcknowledged: (final: PendingFinal, seq: number) => void;
   onForgotten: (final: PendingFinal) => void;
-  /** After each settle that wrote an event, so that the relay looks at once. */
+  /** Is called after each settlement that wrote an event, so that the relay reads at once. */
   onSettled: (final: PendingFinal) => void;
   /**
-   * Redis cannot take this final: its shard lost its data (`epoch`), or the marker of its settlement may have expired (`age`). Called once for each;
-   * the uplink that hands it to the control plane reports it with `booked`. Until then it stays in the journal and is offered to Redis again.
+   * Is called once for each final that Redis cannot take: its shard lost its data (`epoch`), or the marker of its settlement may have expired
+   * (`age`). The uplink that sends it to the control plane reports it with `booked`. Until then it stays in the journal and is offered to Redis
+   * again.
    */
   onFenced: (final: PendingFinal, by: FencedBy) => void;
 }
 
-/** Moves finals into Redis until it says so, and keeps them until PostgreSQL has acknowledged them: `finalStep` decides, this class calls Redis, queues and reports. */
+/**
+ * Moves finals into Redis until Redis confirms, and keeps them until PostgreSQL has acknowledged them. `finalStep` decides; this class calls Redis,
+ * queues and reports.
+ */
 export class Settler {
   readonly #options: SettlerOptions;
   readonly #entries = new LiveMap<string, Entry>();
@@ -75,12 +79,12 @@ export class Settler {
     this.#sweeping = new Beat(options.timers ?? SYSTEM_TIMERS, SWEEP_MS, () => this.#sweep());
   }
 
-  /** Finals PostgreSQL has not acknowledged. */
+  /** The number of finals that PostgreSQL has not acknowledged. */
   get unacknowledged(): number {
     return this.#entries.size - this.#acknowledged;
   }
 
-  /** Finals Redis has not taken. */
+  /** The number of finals that Redis has not taken. */
   get unsettled(): number {
     return this.#ready.size + this.#later.size + this.#settling;
   }
@@ -106,7 +110,7 @@ export class Settler {
     this.#enqueue(entry);
   }
 
-  /** Redis may have lost its tail while it was away: everything it could have lost is sent again. */
+  /** Sends everything again that Redis could have lost while it was away. */
   replay(): void {
     for (const entry of this.#later) this.#step(entry, { kind: 'replay' });
     for (const entry of this.#entries.values()) this.#step(entry, { kind: 'replay' });
@@ -119,7 +123,7 @@ export class Settler {
     }
   }
 
-  /** These went to PostgreSQL without Redis. */
+  /** These requests went to PostgreSQL without Redis. */
   booked(rids: readonly string[]): void {
     for (const rid of rids) {
       const entry = this.#entries.get(rid);
@@ -139,7 +143,7 @@ export class Settler {
     for (const action of actions) this.#act(entry, action);
   }
 
-  /** Each stage has its queue. */
+  /** Moves a final to the queue of its stage. */
   #move(entry: Entry, before: FinalState): void {
     if (before.stage === 'ready' && this.#ready.delete(entry) && isUnsent(before))
       this.#unsent.remove(entry.pending.final);
@@ -205,7 +209,7 @@ export class Settler {
     }
   }
 
-  /** False when no final is left. */
+  /** Returns false when no final is left. */
   #sweep(): boolean {
     const now = this.#options.now();
     const onDue = (entry: Entry): void => this.#step(entry, { kind: 'due' });

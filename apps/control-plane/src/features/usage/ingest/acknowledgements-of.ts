@@ -4,7 +4,10 @@ import { nodeNameOf, payloadOf } from '../../proxy-nodes/relayed-payload.ts';
 
 const sender = z.object({ node: z.string() });
 
-/** The acknowledgements to send, by node worker (`<name>:<worker>`). Reads even poison events as far as possible; no node waits for those without a sender. */
+/**
+ * Returns the acknowledgements to send, by node worker (`<name>:<worker>`). It reads even poison events as far as possible; no node waits for events
+ * without a sender.
+ */
 export function acknowledgementsOf(
   events: readonly RelayedEvent[],
 ): Map<string, Acknowledgement[]> {

@@ -5,11 +5,11 @@ import { TokensWithdrawn } from '../../live-state/live-facts.ts';
 import { UsageWorker } from './usage-worker.ts';
 import { withdrawalEvent } from './withdrawal-event.ts';
 
-/** Books what other features state, without waiting for the relay: withdrawals, and the usage of shards that are forgotten. */
+/** Books events of other features without waiting for the relay: withdrawals, and the usage of shards that are emptied. */
 @Injectable()
 export class BookedAtOnce {
   constructor(@Inject(UsageWorker) worker: Pick<UsageWorker, 'process'>, events: DomainEvents) {
-    // The same event also comes through the shard's outbox; whichever is first books it.
+    // The same event also comes through the shard's outbox; the first one is booked.
     events.on(TokensWithdrawn, async ({ withdrawn }) => {
       await worker.process([withdrawalEvent(withdrawn)]);
     });

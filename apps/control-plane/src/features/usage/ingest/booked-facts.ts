@@ -13,7 +13,7 @@ interface Overdrawn {
   tokens: number;
 }
 
-/** Writes the consequences of booked usage in the transaction that books it: the sums that it raises and the alerts that it causes. */
+/** Writes the consequences of booked usage in the transaction that books it: sums and alerts. */
 @Injectable()
 export class BookedFacts {
   constructor(
@@ -21,7 +21,7 @@ export class BookedFacts {
     private readonly budgets: BudgetBooking,
   ) {}
 
-  /** `missed` and `adopted`: as `LateUsage` finds them. */
+  /** `LateUsage` finds `missed` and `adopted`. */
   async sum(
     tx: EntityManager,
     {
@@ -79,7 +79,7 @@ export function overdraftsOf(locked: ReadonlyMap<number, LockedSubscription>): M
   return new Map([...locked].map(([id, { overdraft }]) => [id, overdraft]));
 }
 
-/** Judged at the end of a batch: in between, a withdrawal may stand on a charge whose correction the same batch brings. */
+/** Returns the overdrawn subscriptions at the end of a batch: in between, a withdrawal may rest on a charge whose correction the same batch brings. */
 export function overdrawnSince(
   before: ReadonlyMap<number, number>,
   locked: ReadonlyMap<number, LockedSubscription>,

@@ -5,7 +5,7 @@ import type { ReadEvent } from './read-event.ts';
 
 const LAG_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 86_400];
 
-/** Counts the events that this process booked, and how long after its end each request was in the ledger. */
+/** Counts the events that this process booked, and the time from each request's end to its booking. */
 @Injectable()
 export class BookedFigures {
   private readonly events = this.metrics.counter({
@@ -36,7 +36,7 @@ export class BookedFigures {
       const endedAtMs = event.payload.started_at + event.payload.duration_ms;
       this.lag.observe({
         labels: {},
-        // Clocks differ by a little.
+        // Clocks differ slightly.
         value: Math.max(0, now - endedAtMs) / 1000,
         exemplarLabels: exemplarOf(event.rid, readTraceparent(event.payload.traceparent)),
       });

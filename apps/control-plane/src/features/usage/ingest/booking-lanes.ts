@@ -2,7 +2,7 @@ import type { RelayedEvent } from '@tollgate/contracts';
 import { isServerTrouble } from '../../../platform/database/database-errors.ts';
 import type { BookedJob } from './booking-traces.ts';
 
-/** Events that came together, and the job that brought them; null for those that came another way. */
+/** Holds events that arrived together and the job that brought them; null for those without a job. */
 export interface Delivery {
   readonly events: readonly RelayedEvent[];
   readonly job: BookedJob | null;
@@ -15,19 +15,19 @@ interface Waiting {
 }
 
 interface Options {
-  /** Transactions at the same time. */
+  /** The number of simultaneous transactions. */
   readonly lanes: number;
-  /** Limits the events of one transaction; a delivery that is larger by itself is booked whole. */
+  /** Limits the events of one transaction; a single larger delivery is booked whole. */
   readonly eventsMax: number;
-  /** Waits for the jobs that one reply of the queue brought, as they belong together. */
+  /** Runs `act` after the jobs of one reply of the queue have arrived, because they belong together. */
   readonly soon: (act: () => void) => void;
   readonly book: (deliveries: readonly Delivery[]) => Promise<void>;
 }
 
 /**
- * Books jobs that wait at the same time in one transaction: statements, locks and commit cost the same for one job and for five. A job that waits alone is
- * booked at once. Where a group fails, each of its jobs is tried by itself, so that none fails for another's events; not where the server fails, which
- * would get several times the work: the queue repeats the jobs later then.
+ * Books jobs that wait at the same time in one transaction: statements, locks and commit cost the same for one job and for five. A single waiting job
+ * is booked at once. When a group fails, each of its jobs is tried separately, so that none fails because of another's events. When the server fails,
+ * they are not tried separately, which would multiply its work: the queue repeats the jobs later.
  */
 export class BookingLanes {
   private readonly waiting: Waiting[] = [];
@@ -35,7 +35,7 @@ export class BookingLanes {
 
   constructor(private readonly options: Options) {}
 
-  /** Resolves once it is booked. */
+  /** Resolves when the delivery is booked. */
   add(delivery: Delivery): Promise<void> {
     return new Promise((resolve, reject) => {
       this.waiting.push({ delivery, resolve, reject });
@@ -71,7 +71,7 @@ export class BookingLanes {
     }
   }
 
-  /** Until the server fails: the others get its failure. */
+  /** Stops when the server fails; the remaining jobs get its failure. */
   private async runApart(group: readonly Waiting[], failure: unknown): Promise<void> {
     let last = failure;
     for (const one of group) {
@@ -80,7 +80,7 @@ export class BookingLanes {
     }
   }
 
-  /** Answers why it failed; null when it is booked. */
+  /** Returns the failure; null when the job is booked. */
   private async runAlone({ delivery, resolve, reject }: Waiting): Promise<unknown> {
     try {
       await this.options.book([delivery]);

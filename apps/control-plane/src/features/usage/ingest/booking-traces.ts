@@ -4,21 +4,21 @@ import { preciseNow, recordBelow, type Tracing } from '@tollgate/tracing';
 import { TRACING } from '../../../platform/tracing/tracing.module.ts';
 import type { ReadEvent } from './read-event.ts';
 
-/** A job of the queue; events that came another way have none. */
+/** Describes a job of the queue; events that came in another way have none. */
 export interface BookedJob {
   readonly id: string | undefined;
-  /** Unix ms, when it was put into the queue. */
+  /** The time in Unix ms at which it was put into the queue. */
   readonly queuedAtMs: number;
 }
 
-/** Unix ms of the steps of one batch. */
+/** Holds the times of the steps of one batch in Unix ms. */
 export interface BookingTimes {
   readonly startedMs: number;
   readonly bookingMs: number;
   readonly bookedMs: number;
 }
 
-/** Job and transaction in the trace of each request that they booked, where its node traced it. */
+/** Adds the job and the transaction to the trace of each request that they booked, where its node traced it. */
 @Injectable()
 export class BookingTraces {
   constructor(@Inject(TRACING) private readonly tracing: Tracing | null) {}

@@ -4,7 +4,7 @@ import { z } from 'zod';
 const DATA_CLASSES = /^2[23]/;
 const postgresError = z.object({ code: z.string().length(5) });
 
-/** The same of an error that a driver threw, wrapped or not: what was copied can still be inserted, row by row if need be. */
+/** Returns whether a driver's error, wrapped or not, is such a refusal: rows that COPY refused can still be inserted, row by row if needed. */
 export function isRefusedData(error: unknown): boolean {
   const parsed = postgresError.safeParse(
     error instanceof QueryFailedError ? error.driverError : error,

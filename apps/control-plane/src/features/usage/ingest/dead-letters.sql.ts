@@ -2,21 +2,22 @@ import type { RelayedEvent } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
 import { isRequestId, uuidTimeMs } from './read-event.ts';
 
-/** An event that cannot be booked, kept for a person to look at. */
+/** Describes an event that cannot be booked and is kept for a person. */
 export interface DeadLetter {
   relayed: RelayedEvent;
   reason: string;
-  /** Kept also when another event of its number is booked. */
+  /** True for an event that is kept even when another event with its number is booked. */
   isEvidence?: boolean;
 }
 
-/** Longer than any sound payload; a hostile one must not fill the table. */
+/** This is longer than any valid payload; a hostile one must not fill the table. */
 const TEXT_CHARS_MAX = 65_536;
 const SHORT_CHARS_MAX = 200;
 
 /**
- * Once per (rid, seq), of two the earlier one: a poison event is relayed until it is acknowledged. One whose number is booked is a duplicate, and no letter: a node
- * that was killed on a full disk repeats what it knows of a request, which may be less than what was booked. Answers how many are new.
+ * Stores letters once per (rid, seq), of two the earlier one, because a poison event is relayed until it is acknowledged. An event whose number is
+ * booked is a duplicate and gets no letter: a node that was killed on a full disk repeats what it knows of a request, which may be less than what was
+ * booked. Returns how many are new.
  */
 export async function bookDeadLetters(
   tx: EntityManager,
@@ -43,7 +44,7 @@ export async function bookDeadLetters(
   return rows.length;
 }
 
-/** Under which request its number would be booked; null where it cannot be, or does not matter. */
+/** Returns the request under which its number would be booked; null when there is none, or it does not matter. */
 function numberOf({
   relayed: { rid },
   isEvidence = false,
@@ -52,7 +53,7 @@ function numberOf({
   return { rid, day: new Date(uuidTimeMs(rid)).toISOString().slice(0, 10) };
 }
 
-/** PostgreSQL's text holds neither NUL nor lone surrogates. */
+/** PostgreSQL's text stores neither NUL nor lone surrogates. */
 function storable(text: string, charsMax: number): string {
   return text.slice(0, charsMax).toWellFormed().replaceAll('\u0000', '\uFFFD');
 }

@@ -9,20 +9,20 @@ import type { ReadEvent } from './read-event.ts';
 const markRow = z.object({ before: z.string() });
 
 /**
- * Knows the days whose single requests are gone. A final of such a day may have been charged already, and the row that would prove it is not there any
- * more: it is set aside for an administrator. Withdrawals are identified by the token ledger, which keeps its entries.
+ * Knows the days whose single requests are deleted. A final of such a day may have been charged already, and the row that would prove it is gone, so
+ * it is set aside for an administrator. Withdrawals are identified by the token ledger, which keeps its entries.
  */
 @Injectable()
 export class DroppedDays {
   constructor(@Optional() private readonly host: Host = new Host()) {}
 
-  /** Separates the events that may be booked from those that are set aside. Days stay as they are until the transaction ends. */
+  /** Separates the events that may be booked from those that are set aside. The days stay unchanged until the transaction ends. */
   async setAside(
     tx: EntityManager,
     events: readonly ReadEvent[],
   ): Promise<{ kept: readonly ReadEvent[]; aside: DeadLetter[] }> {
     const today = dayOf(this.host.unixMs());
-    // The day before yesterday is the first that is ever dropped; a day is left for clocks that differ.
+    // The day before yesterday is the first that is ever dropped; one day remains for clocks that differ.
     if (events.every((read) => dayOf(read.beganAtMs) >= today)) return { kept: events, aside: [] };
     await tx.query('SELECT pg_advisory_xact_lock_shared($1)', [ADVISORY_LOCKS.droppedDays]);
     const before = await this.before(tx);
@@ -37,7 +37,7 @@ export class DroppedDays {
     };
   }
 
-  /** Before the days are dropped, in the same transaction. */
+  /** Call it before the days are dropped, in the same transaction. */
   async drop(tx: EntityManager, before: string): Promise<void> {
     await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.droppedDays]);
     await tx.query('UPDATE usage_dropped_days SET before = greatest(before, $1::date)', [before]);
@@ -52,10 +52,10 @@ export class DroppedDays {
 }
 
 const DAY_MS = 86_400_000;
-/** The day that was asked for last: nearly all events of a batch are of one. */
+/** Caches the last day, because nearly all events of a batch are of one day. */
 let last = { number: Number.NaN, text: '' };
 
-/** UTC, as YYYY-MM-DD. */
+/** Returns the UTC day as YYYY-MM-DD. */
 export function dayOf(atMs: number): string {
   const number = Math.floor(atMs / DAY_MS);
   if (number !== last.number)

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { ReadEvent } from './read-event.ts';
 
 const EVERY_MS = 60_000;
-/** Names come from the writer of an event; a hostile writer must not fill the memory or the log. */
+/** The writer of an event chooses the names; a hostile writer must not fill the memory or the log. */
 const NAMES_MAX = 100;
 const NAME_CHARS_MAX = 64;
 

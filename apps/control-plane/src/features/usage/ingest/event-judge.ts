@@ -43,7 +43,7 @@ export class EventJudge {
     return { sound, poison };
   }
 
-  /** Sets aside those sound events whose day of usage is dropped: whether they are booked already can no longer be seen. */
+  /** Sets aside valid events whose day of usage is dropped, because it is unknown whether they are booked already. */
   setAside(tx: EntityManager, sound: readonly ReadEvent[]): ReturnType<DroppedDays['setAside']> {
     return this.days.setAside(tx, sound);
   }

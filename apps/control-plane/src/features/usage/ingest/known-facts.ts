@@ -10,7 +10,7 @@ import {
 } from '../../subscriptions/read-subscriptions.sql.ts';
 import type { ReadEvent } from './read-event.ts';
 
-/** Rows of these two kinds never change what is kept here, so they are read once. Beyond this many the oldest are read again. */
+/** The cached columns of these rows never change, so they are read once. Beyond this many entries the oldest are read again. */
 const KEPT_MAX = 100_000;
 
 interface BatchFacts {
@@ -20,7 +20,7 @@ interface BatchFacts {
   prices: ReadonlyMap<number, PriceWeights>;
 }
 
-/** Judges events by what PostgreSQL knows: whose subscription it is, and what the price version makes of the counts. */
+/** Checks events against PostgreSQL: the owner of the subscription, and the charge that the price version gives for the counts. */
 @Injectable()
 export class KnownFacts {
   private readonly subscriptions = new Map<number, SubscriptionOwner>();
@@ -28,7 +28,7 @@ export class KnownFacts {
 
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Loads the facts of this batch, held apart: facts that are kept may be forgotten for another batch at any await. */
+  /** Loads the facts of this batch into their own maps, because another batch may evict cached facts at any await. */
   async load(events: readonly ReadEvent[]): Promise<BatchFacts> {
     const subscriptionIds = new Set<number>();
     const priceIds = new Set<number>();
@@ -48,8 +48,8 @@ export class KnownFacts {
   }
 
   /**
-   * The event with the subscription of its account and model. Which that is a node learns from Redis, where another may have changed it; account and
-   * model it knows by itself, and signs. A withdrawal is of a subscription, and stays as it is.
+   * Returns the event with the subscription of its account and model. A node learns the subscription from Redis, where someone may have changed it;
+   * it knows and signs account and model itself. A withdrawal names a subscription, and stays unchanged.
    */
   corrected(read: ReadEvent, { subscriptions, own }: BatchFacts): ReadEvent {
     const { event } = read;
@@ -60,7 +60,7 @@ export class KnownFacts {
     return { ...read, event: { ...event, payload: { ...payload, subscription_id: id } } };
   }
 
-  /** Returns the reason why an event must not be booked; null if it may. `load` has seen it. */
+  /** Returns why an event must not be booked; null if it may. `load` has read its facts. */
   faultOf({ event: { payload } }: ReadEvent, facts: BatchFacts): string | null {
     const id = payload.subscription_id;
     const subscription =
@@ -118,7 +118,7 @@ function chargeMismatch(claimed: number, recompute: () => number): string | null
   }
 }
 
-/** From what is kept, and from PostgreSQL what is not. */
+/** Returns cached values, and reads the missing ones from PostgreSQL. */
 async function gather<Value>(
   kept: Map<number, Value>,
   ids: ReadonlySet<number>,

@@ -11,14 +11,14 @@ import { isRequestId, uuidTimeMs, type ReadEvent } from './read-event.ts';
 const knownRow = z.object({ id: z.string(), subscription_id: z.number() });
 
 /**
- * Withdrawals carry no MAC, because Redis' functions make them. They are believed under an id that PostgreSQL has given to this subscription:
- * its last one, or an earlier one that is booked.
+ * Decides which withdrawals are believed. They carry no MAC, because Redis' functions make them, so their id must be one that PostgreSQL has given to
+ * this subscription: its last one, or an earlier one that is booked.
  */
 @Injectable()
 export class KnownWithdrawals {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Events of withdrawals that were never begun here. */
+  /** Returns events of withdrawals that never began here. */
   async unknownOf(events: readonly ReadEvent[]): Promise<ReadonlySet<ReadEvent>> {
     const named = events.flatMap((read) => {
       const { rid, seq, payload } = read.event;
@@ -33,7 +33,7 @@ export class KnownWithdrawals {
     return new Set(named.filter(({ key }) => !known.has(key)).map(({ read }) => read));
   }
 
-  /** Reads the last withdrawals. One that is no longer its subscription's last is booked, so the second question misses nothing that the first was too late for. */
+  /** Reads the last withdrawals. One that is no longer its subscription's last is booked, so the second query finds those that the first one missed. */
   private async read(asked: readonly WithdrawalRef[]): Promise<Set<string | null>> {
     const begun = new Set((await readBegunWithdrawals(this.dataSource, asked)).map(keyOf));
     const others = asked.filter((one) => !begun.has(keyOf(one)));

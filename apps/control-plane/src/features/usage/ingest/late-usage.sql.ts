@@ -31,18 +31,18 @@ const adoptedRow = z
     delta: Math.min(row.delta, debited),
     use: { accountId: user_id, claims: budgets ?? '', ...row },
   }));
-/** A row that Redis counts after all. */
+/** Describes a row that Redis counts although it was booked as missed. */
 export type AdoptedUsage = z.output<typeof adoptedRow>;
 
 export interface LiveCorrection {
   subscriptionId: number;
-  /** Holds the amount by which Redis must still be moved. */
+  /** The amount by which Redis must still be changed. */
   delta: number;
 }
 
 /**
- * Usage that took another way than Redis, outbox, PostgreSQL: finals out of a node's journal, and events of an epoch that is gone.
- * It is booked here first and reaches Redis as a credit, so that each unit flows exactly one way (docs/design/metering.md#loss-of-redis-data).
+ * Handles usage that did not take the way from Redis through the outbox to PostgreSQL: finals from a node's journal, and events of an ended epoch. It
+ * is booked here first and reaches Redis as a credit, so that each unit flows exactly one way (docs/design/metering.md#loss-of-redis-data).
  */
 @Injectable()
 export class LateUsage {
@@ -52,14 +52,14 @@ export class LateUsage {
     private readonly live: LiveStateService,
   ) {}
 
-  /** By which the others tell what is late; as `ShardEpochs` holds them. */
+  /** Holds the epochs, by which the other methods decide what is late, as `ShardEpochs` does. */
   holdEpochs(
     ...[tx, accountIds, options]: Parameters<ShardEpochs['hold']>
   ): Promise<Map<string, string>> {
     return this.epochs.hold(tx, accountIds, options);
   }
 
-  /** Those of the events booked now that Redis does not know. */
+  /** Returns those of the events booked now that Redis does not know. */
   missedOf(
     booked: readonly ReadEvent[],
     current: ReadonlyMap<string, string>,
@@ -68,7 +68,7 @@ export class LateUsage {
     return booked.filter((read) => !isWithdrawal(read) && (isLate || this.isLate(read, current)));
   }
 
-  /** Events of an epoch that is gone have no place in the outbox of today. */
+  /** Events of an ended epoch have no position in today's outbox. */
   async placed(
     tx: EntityManager,
     events: readonly ReadEvent[],
@@ -82,7 +82,7 @@ export class LateUsage {
     );
   }
 
-  /** If a restore keeps the data of Redis, its events are of today whatever epoch they name: Redis has debited them, and keeps that. */
+  /** When a restore keeps the data of Redis, its events belong to today's epoch whatever epoch they name: Redis has debited them, and keeps that. */
   private async keptIn(
     tx: EntityManager,
     events: readonly ReadEvent[],
@@ -115,8 +115,9 @@ export class LateUsage {
   }
 
   /**
-   * Finds what today's Redis has debited although it knew of it in another way, and gives that back: usage that a journal brought before, or a reap that a filled
-   * shard opened with and whose final was settled as a first charge. Never more than the row says. Once each: from now on the row has its place in the outbox.
+   * Finds usage that today's Redis has debited although it counted it already in another way, and gives it back: usage that a journal brought before,
+   * or a reap that a filled shard opened with and whose final was settled as a first charge. It never gives back more than the row's amount, and only
+   * once: from now on the row has its position in the outbox.
    */
   async adopt(
     tx: EntityManager,
@@ -169,9 +170,9 @@ export class LateUsage {
   }
 
   /**
-   * Numbers events for their first try. A correction (seq 1) stands on a reap: where the whole charge is booked as seq 0, it has nothing left to
-   * correct. What a node signed is the whole charge of its request: its number and delta in Redis are not believed. `deferred` must wait
-   * until the reaps beside them are booked.
+   * Numbers events for their first try. A correction (seq 1) rests on a reap: where the whole charge is booked as seq 0, nothing is left to correct.
+   * A signed final states the whole charge of its request, so its number and delta from Redis are not believed. `deferred` events must wait until the
+   * reaps beside them are booked.
    */
   async fitted(
     tx: EntityManager,
@@ -192,7 +193,7 @@ export class LateUsage {
     };
   }
 
-  /** Numbers signed finals that were deferred, or whose number another event had: as the correction of a reap, true or forged, to what they charge. */
+  /** Numbers signed finals that were deferred, or whose number another event had, as corrections of a reap (true or forged) to their charge. */
   async refitted(tx: EntityManager, finals: readonly ReadEvent[]): Promise<ReadEvent[]> {
     const booked = await this.bookedByRid(tx, finals);
     return finals.flatMap((read) => {
@@ -202,7 +203,7 @@ export class LateUsage {
     });
   }
 
-  /** Numbers finals out of a journal by what is booked of their requests: a first charge, the correction of a reap, or the reap that a correction lacks. */
+  /** Numbers finals from a journal by what is booked of their requests: a first charge, the correction of a reap, or the reap that a correction lacks. */
   async numbered(tx: EntityManager, finals: readonly ReadEvent[]): Promise<ReadEvent[]> {
     const booked = await this.bookedByRid(tx, finals);
     return finals.flatMap((read) => {
@@ -242,17 +243,17 @@ export class LateUsage {
   }
 }
 
-/** For an event that Redis does not know. */
+/** Returns the correction for an event that Redis does not know. */
 export function correctionOf({ event }: ReadEvent): LiveCorrection {
   return { subscriptionId: event.payload.subscription_id, delta: -event.delta };
 }
 
-/** Is true of a correction that Redis debited whole, as it did not know what it corrects. */
+/** Returns true for a correction that Redis debited whole, because it did not know what it corrects. */
 function isFirstInRedis({ event, relayed }: ReadEvent): boolean {
   return event.payload.kind === 'usage' && event.seq === 1 && relayed.seq === '0';
 }
 
-/** It left an outbox beside which no epoch stood, or the mark of a rebuild. Nothing is emitted under either, so its data was there before. */
+/** Returns whether the event left an outbox without an epoch, or with the mark of a rebuild. Nothing is emitted in either state, so its data is older. */
 function isOfNoEpoch({ epoch }: ReadEvent['relayed']): boolean {
   return epoch === 'none' || epoch.startsWith('rebuilding:');
 }

@@ -25,7 +25,7 @@ import { UsageRows } from './usage-rows.sql.ts';
 
 type OfflineConfig = Pick<Config, 'SHARDS' | 'ALERT_WEBHOOK_URL'>;
 
-/** Booking without a running control plane, for the program of administrators. What it promises to Redis waits in PostgreSQL. */
+/** Books without a running control plane, for the administrators' program. Writes to Redis wait in PostgreSQL. */
 export function offlineIngest(dataSource: DataSource, config: OfflineConfig): UsageIngest {
   const tokens = new TokenLedger();
   const alerts = new AlertsService(dataSource, config);
@@ -46,7 +46,7 @@ export function offlineIngest(dataSource: DataSource, config: OfflineConfig): Us
   );
 }
 
-/** Carries what waits there to Redis, and books what that withdraws, as a control plane does when it starts. */
+/** Sends the waiting writes to Redis, and books what they withdraw, as a control plane does when it starts. */
 export async function carryOutPromises(
   dataSource: DataSource,
   redis: RedisConnection,

@@ -7,11 +7,11 @@ import { UsagePartitions } from './usage-partitions.sql.ts';
 const EVERY_MS = 3_600_000;
 const RETRY_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** Days that must be there ahead; fewer are an alert, two days before rows go to the default partition. */
+/** This many days must exist ahead; fewer raise an alert, two days before rows go to the default partition. */
 const DAYS_AHEAD_MIN = 2;
 const ALERT = { rule: 'partitions_late', subject: 'table:usage_events' } as const;
 
-/** Makes days of usage_events ahead of time and drops expired ones, beside everything else that runs: a start and a request never wait for it. */
+/** Creates days of usage_events ahead of time and drops expired ones in the background; starts and requests never wait for it. */
 @Injectable()
 export class PartitionKeeper extends Watch {
   constructor(
@@ -28,7 +28,7 @@ export class PartitionKeeper extends Watch {
   }
 
   override async onApplicationBootstrap(): Promise<void> {
-    // The days of a new installation are there before its first request. Where a lock is in the way, the loop makes them.
+    // The days of a new installation exist before its first request. Where a lock prevents that, the loop creates them.
     await this.partitions.prepare(Date.now());
     await super.onApplicationBootstrap();
   }

@@ -8,17 +8,17 @@ import {
 } from '@tollgate/contracts';
 import { payloadOf } from '../../proxy-nodes/relayed-payload.ts';
 
-/** An event that passed every check that needs no database. */
+/** Holds an event that passed every check that needs no database. */
 export interface ReadEvent {
   event: UsageEvent;
   relayed: RelayedEvent;
-  /** Its node signed it: what it says is the whole charge of its request, whatever delta and number it came with. */
+  /** True when its node signed it: it states the whole charge of its request, whatever its delta and number. */
   isSigned: boolean;
-  /** Unix ms out of the rid: when the request began. */
+  /** The start of the request, from its rid, in Unix ms. */
   beganAtMs: number;
-  /** Telemetry that could not be read, by the field's name: booked as unknown. */
+  /** The names of telemetry fields that could not be read, which are booked as unknown. */
   unreadable: readonly string[];
-  /** Fields of another release, which are not kept. */
+  /** The names of another release's fields, which are not stored. */
   unknown: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export type Reading =
 
 const INTEGER = /^-?\d{1,16}$/;
 
-/** Reads texts straight from the outbox. Throws nothing: a poison event must not stop its batch. */
+/** Reads texts from the outbox. Throws nothing, because a poison event must not stop its batch. */
 export function readEvent(relayed: RelayedEvent): Reading {
   const poison = (reason: string): Reading => ({ kind: 'poison', relayed, reason });
   if (!INTEGER.test(relayed.seq) || !INTEGER.test(relayed.delta))
@@ -63,7 +63,7 @@ type Fitting =
 
 const NOTHING_ODD = { unreadable: [], unknown: [] };
 
-/** Nearly all finals are plain; judging each field by itself is for those that no schema accepts as they are. */
+/** Nearly all finals are plain; only those that no schema accepts as they are need a check of each field. */
 function eventOf(relayed: RelayedEvent, raw: unknown, plain: UsageFinal | null): Fitting {
   const { rid } = relayed;
   const seq = Number(relayed.seq);
@@ -81,15 +81,15 @@ function isSeq(seq: number): seq is UsageEvent['seq'] {
   return seq === 0 || seq === 1 || seq === 2;
 }
 
-/** Number and delta of a signed final come from Redis and are not believed: `LateUsage` makes them from its charge. */
+/** The number and delta of a signed final come from Redis and are not believed; `LateUsage` computes them from its charge. */
 function signedFaultOf({ rid, seq }: UsageEvent): string | null {
   if (!isRequestId(rid)) return 'rid is not a UUIDv7 of this century';
   return seq === 2 ? 'usage has seq 0 or 1' : null;
 }
 
-/** Returns the fault that the shape alone cannot show: which deltas and sequence numbers each kind may carry. Null when sound. */
+/** Returns a fault that the schema cannot express: which deltas and sequence numbers each kind may carry. Returns null when there is none. */
 function faultOf({ rid, seq, delta, payload }: UsageEvent): string | null {
-  // The partition day comes from the rid, so only a UUIDv7 always meets its own duplicates.
+  // The rid determines the partition's day, so only a UUIDv7 always meets its own duplicates.
   if (!isRequestId(rid)) return 'rid is not a UUIDv7 of this century';
   switch (payload.kind) {
     case 'usage':
@@ -112,7 +112,7 @@ export function isWithdrawal({ event }: ReadEvent): boolean {
   return event.payload.kind === 'withdraw' && event.seq === 0;
 }
 
-/** The reap that a final corrects, where no other trace of it is left. */
+/** Returns the reap that a final corrects, when nothing else of it is left. */
 export function reapOf({
   account_id,
   key_id,
@@ -135,14 +135,14 @@ export function reapOf({
 }
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
-/** A later one is no clock's error but made up, and PostgreSQL's dates have an end. */
+/** A later time is invented and not a clock's error, and PostgreSQL's dates have an end. */
 const RID_BEFORE_MS = Date.UTC(2100, 0, 1);
 
 export function isRequestId(text: string): boolean {
   return UUID_V7.test(text) && uuidTimeMs(text) < RID_BEFORE_MS;
 }
 
-/** RFC 9562 section 5.7: the first 48 bits are Unix ms. */
+/** The first 48 bits are Unix ms (RFC 9562 section 5.7). */
 export function uuidTimeMs(uuid: string): number {
   return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
 }

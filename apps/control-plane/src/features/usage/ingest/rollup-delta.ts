@@ -9,12 +9,12 @@ import { bucketOf, emptyHistogram } from '../histogram.ts';
 import type { ReadEvent } from './read-event.ts';
 
 const MINUTE_MS = 60_000;
-/** usage_rollups.upstream_id of requests that reached no upstream. */
+/** The usage_rollups.upstream_id of requests that reached no upstream. */
 const NO_UPSTREAM = 0;
 
 /** Holds the amounts that a batch adds to one row of a roll-up. Counts may be negative inside one delta, never in a sum over all events of a request. */
 export interface RollupDelta {
-  /** The beginning of the minute, hour or day (UTC). */
+  /** The start of the minute, hour or day (UTC). */
   periodMs: number;
   userId: number;
   keyId: number;
@@ -48,7 +48,7 @@ export function rollupDeltas(events: readonly ReadEvent[]): RollupDelta[] {
   return inKeyOrder(byKey);
 }
 
-/** The same by longer periods, again in key order. */
+/** Sums the deltas into longer periods, again in key order. */
 export function inPeriods(deltas: readonly RollupDelta[], periodLengthMs: number): RollupDelta[] {
   return folded(deltas, ({ periodMs, userId, keyId, modelId }) => ({
     periodMs: Math.floor(periodMs / periodLengthMs) * periodLengthMs,
@@ -56,7 +56,7 @@ export function inPeriods(deltas: readonly RollupDelta[], periodLengthMs: number
   }));
 }
 
-/** The same over all users and keys, again in key order. */
+/** Sums the deltas over users and keys, again in key order. */
 export function withoutRequesters(deltas: readonly RollupDelta[]): RollupDelta[] {
   return folded(deltas, ({ periodMs, modelId }) => ({
     periodMs,

@@ -14,7 +14,7 @@ import { histogramLiteral } from '../histogram.ts';
 import type { ReadEvent } from './read-event.ts';
 import { inPeriods, rollupDeltas, withoutRequesters, type RollupDelta } from './rollup-delta.ts';
 
-/** The part of a time's text that is its date. */
+/** The length of the date in the text of a time. */
 const DATE_CHARS = 10;
 
 const KEYS = {
@@ -30,7 +30,7 @@ const HISTOGRAMS = {
   first_token_histogram: (row: RollupDelta) => histogramLiteral(row.firstToken),
 };
 const HISTOGRAM_NAMES = ['duration_histogram', 'first_token_histogram'] as const;
-/** The sums that are null where there is nothing to sum. */
+/** These sums are null where there is nothing to sum. */
 const SPARSE: ReadonlySet<SummedColumn> = new Set(CHARGED_TOKEN_FIELDS);
 
 const WHO = ['user_id', 'key_id', 'model_id', 'upstream_id'] as const;
@@ -42,8 +42,8 @@ const addToTotals = upsertInto('totals', WHAT);
 type Deltas = Record<UsagePeriodName, readonly RollupDelta[]>;
 
 /**
- * Adds a batch to the roll-ups, in the transaction that books its events, so that they never differ.
- * Every worker adds to the same few rows of the totals: they come last, so that one waits for another's commit and for nothing else of it.
+ * Adds a batch to the roll-ups in the transaction that books its events, so that they never differ. Every worker adds to the same few rows of the
+ * totals; these come last, so that a worker waits only for another's commit.
  */
 export function bookRollups(tx: EntityManager, events: readonly ReadEvent[]): void {
   const minute = rollupDeltas(events);
@@ -60,7 +60,7 @@ export function bookRollups(tx: EntityManager, events: readonly ReadEvent[]): vo
   );
 }
 
-/** One statement for all periods, always in one order: PostgreSQL runs a `WITH` that nothing reads last. */
+/** Builds one statement for all periods in a fixed order: PostgreSQL runs a `WITH` that nothing reads last. */
 function upsertInto(table: 'rollups' | 'totals', keys: Keys) {
   const columns = 1 + keys.length + SUMMED_COLUMNS.length + HISTOGRAM_NAMES.length;
   const [minutes, hours, days] = USAGE_PERIOD_NAMES.map((name, index) =>
@@ -79,7 +79,7 @@ function upsertInto(table: 'rollups' | 'totals', keys: Keys) {
   };
 }
 
-/** `after`: so many parameters come before. */
+/** `after` is the number of parameters before these. */
 function upsert(
   { column, type, ...tables }: UsagePeriod,
   { table, keys, after }: { table: 'rollups' | 'totals'; keys: Keys; after: number },
@@ -108,7 +108,7 @@ function added(sum: SummedColumn): string {
     : `kept.${sum} + excluded.${sum}`;
 }
 
-/** Adds bucket by bucket, from the first one that either counts to the last. */
+/** Adds two histograms bucket by bucket, from the first bucket that either counts to the last. */
 function addedHistogram(name: string): string {
   const bounds = (edge: 'lower' | 'upper'): string =>
     ['kept', 'excluded'].map((row) => `array_${edge}(${row}.${name}, 1)`).join(', ');

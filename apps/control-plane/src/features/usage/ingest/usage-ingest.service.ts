@@ -14,7 +14,7 @@ import type { ReadEvent } from './read-event.ts';
 import { usageKeyOf, UsageRows } from './usage-rows.sql.ts';
 
 /**
- * Books a batch of events in one transaction: usage rows, token ledger, roll-ups, refunds. Idempotent by (rid, seq) and order-free,
+ * Books a batch of events in one transaction: usage rows, token ledger, roll-ups, refunds. It is idempotent by (rid, seq) and independent of order,
  * so any duplicate, reordering or retry ends in the same rows (docs/design/metering.md#booking).
  */
 @Injectable()
@@ -33,8 +33,8 @@ export class UsageIngest {
   ) {}
 
   /**
-   * Answers what was booked now; the others were duplicates or poison. `fromJournal`: finals of one shard that Redis would not take,
-   * each as its first charge; they are numbered here. `forged`: what `FinalProofs` did not believe, to be set aside with the rest.
+   * Returns what was booked now; the other events were duplicates or poison. `fromJournal` holds finals of one shard that Redis would not take, each
+   * as its first charge, which are numbered here. `forged` holds events that `FinalProofs` did not believe, which are set aside with the rest.
    */
   async ingest(
     relayed: readonly RelayedEvent[],
@@ -47,7 +47,7 @@ export class UsageIngest {
     return (await this.copy(batch)) ?? this.insert(batch);
   }
 
-  /** Null when PostgreSQL refused it; nothing of it is booked then. */
+  /** Returns null when PostgreSQL refused the batch; nothing of it is then booked. */
   private async copy(batch: Batch): Promise<ReadEvent[] | null> {
     if (batch.fromJournal || !this.rows.mayCopy(batch.sound.length)) return null;
     try {
@@ -69,7 +69,7 @@ export class UsageIngest {
     }
   }
 
-  /** Returns the reason why this event could not be booked; null if it can be, or is. */
+  /** Returns why this event could not be booked; null if it can be, or is. */
   async faultOf(relayed: RelayedEvent): Promise<string | null> {
     return (await this.judge.judge([relayed])).poison[0]?.reason ?? null;
   }
@@ -88,7 +88,7 @@ export class UsageIngest {
       fromJournal,
       isCopied,
     });
-    // Behind the others: what is booked, from this batch or before, is a duplicate, however it reads.
+    // Letters come after the booking: an event whose number is booked, in this batch or before, is a duplicate whatever its content.
     const letters = [...poison, ...aside];
     const newLetters = await bookDeadLetters(tx, letters);
     const adopted = await this.late.adopt(tx, { booked, duplicates }, epochs);
@@ -100,7 +100,7 @@ export class UsageIngest {
     ]);
     const overdraftBefore = overdraftsOf(locked);
     await this.tokens.charge(tx, `usage:${this.host.uuid()}`, netDeltas(booked), locked);
-    // Usage first: a correction in this batch may bring the tokens that a withdrawal of the same request takes out.
+    // Usage comes first: a correction in this batch may bring the tokens that a withdrawal of the same request takes out.
     for (const read of booked)
       if (read.event.payload.kind === 'withdraw') await this.withdraw(tx, read, locked);
     const missed = this.late.missedOf(booked, epochs, { isLate: fromJournal || isLate });
@@ -114,7 +114,7 @@ export class UsageIngest {
     return booked;
   }
 
-  /** In two steps: what a signed final corrects may be booked by another worker at this moment, and is seen once that has committed. */
+  /** Writes in two steps: another worker may be booking the event that a signed final corrects, which is visible after its commit. */
   private async write(
     tx: EntityManager,
     { sound, fromJournal, isCopied }: Pick<Required<Batch>, 'sound' | 'fromJournal' | 'isCopied'>,
@@ -170,16 +170,16 @@ export class UsageIngest {
 
 interface Source {
   fromJournal: boolean;
-  /** A person decided that it is booked although its day was dropped. */
+  /** True when a person decided to book it although its day was dropped. */
   isConfirmed?: boolean;
-  /** Redis does not have it; so it is of finals from a journal. */
+  /** True for finals from a journal, which Redis does not have. */
   isLate?: boolean;
 }
 
 interface Batch extends Source {
   sound: readonly ReadEvent[];
   poison: readonly DeadLetter[];
-  /** Not row by row: it fails where a row is there already. */
+  /** True for a copy, which fails as a whole where a row exists already. */
   isCopied?: boolean;
 }
 
@@ -188,7 +188,7 @@ function without(events: readonly ReadEvent[], booked: readonly ReadEvent[]): Re
   return events.filter(({ event }) => !keys.has(usageKeyOf(event)));
 }
 
-/** Usage and reaps, summed per subscription; withdrawals move tokens another way. Every subscription of the batch is named, in id order. */
+/** Sums usage and reaps per subscription; withdrawals move tokens in another way. The result has every subscription of the batch, in id order. */
 function netDeltas(booked: readonly ReadEvent[]): Map<number, number> {
   const sums = new Map<number, number>();
   for (const { event } of booked) {

@@ -7,12 +7,12 @@ import { Transactions } from '../../../platform/database/transactions.ts';
 import { DroppedDays } from './dropped-days.sql.ts';
 
 const DAY_MS = 86_400_000;
-/** Ahead, so that days without maintenance cost nothing. Behind, for requests that began before the first start's midnight. */
+/** Days exist ahead, so that days without maintenance do no harm, and behind, for requests that began before the first start's midnight. */
 const DAYS_AHEAD = 7;
 const DAYS_BEHIND = 1;
 /**
- * A new or dropped partition needs a lock on the whole table that excludes readers. A backup holds a lock that excludes it, and requests that read or book
- * afterwards wait behind the one that waits: therefore it waits for so long only, and is tried again later.
+ * Creating or dropping a partition needs a lock on the whole table that excludes readers. A backup holds a lock that conflicts, and later reads and
+ * bookings queue behind the waiting statement. It therefore waits only this long, and is tried again later.
  */
 const LOCK_TIMEOUT = '500ms';
 const PARTITION = /^usage_events_(\d{4})(\d{2})(\d{2})$/;
@@ -21,11 +21,11 @@ export interface Expired {
   /** The first day that stays; empty without a retention. */
   before: string;
   partitions: { table: string; day: string }[];
-  /** Days in the default partition. */
+  /** The days in the default partition. */
   strays: string[];
 }
 
-/** One partition of usage_events a day (UTC): made ahead, dropped after the retention. Roll-ups and ledgers stay. */
+/** Manages one partition of usage_events per day (UTC): it is created ahead and dropped after the retention. Roll-ups and ledgers stay. */
 @Injectable()
 export class UsagePartitions {
   private readonly logger = new Logger('usage-partitions');
@@ -37,7 +37,7 @@ export class UsagePartitions {
     @Inject(CONFIG) private readonly config: Pick<Config, 'USAGE_RETENTION_DAYS' | 'USAGE_ARCHIVE'>,
   ) {}
 
-  /** Makes the days that are missing. Returns those that a lock of another transaction kept from being made; rows of such a day go to the default partition. */
+  /** Creates the missing days. Returns those that another transaction's lock prevented; rows of such a day go to the default partition. */
   async prepare(nowMs: number): Promise<string[]> {
     const days = Array.from({ length: DAYS_BEHIND + 1 + DAYS_AHEAD }, (_, index) =>
       dayOf(nowMs + (index - DAYS_BEHIND) * DAY_MS),
@@ -72,7 +72,7 @@ export class UsagePartitions {
     return { before, partitions, strays: strays.map(({ day }) => day) };
   }
 
-  /** Answers the days that are gone; with USAGE_ARCHIVE=required those that were not exported stay. */
+  /** Returns the dropped days. With USAGE_ARCHIVE=required, days that were not exported stay. */
   async drop({ before, partitions, strays }: Expired): Promise<string[]> {
     const gone: string[] = [];
     for (const partition of partitions)
@@ -89,7 +89,7 @@ export class UsagePartitions {
     return hasDeleted ? [...gone, ...strays] : gone;
   }
 
-  /** Returns false where a lock was not to be had in time. */
+  /** Returns false when the lock was not available in time. */
   async unlessLocked(work: () => Promise<unknown>): Promise<boolean> {
     try {
       await work();
@@ -104,7 +104,7 @@ export class UsagePartitions {
     await this.transactions.run(async (tx) => {
       await limitWait(tx);
       await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.usagePartitions]);
-      // Rows that came before their partition live in the default one, where they are as safe as in any other.
+      // Rows that came before their partition are in the default one, where they are as safe as in any other.
       const stray: unknown[] = await tx.query(
         'SELECT 1 FROM usage_events_default WHERE day = $1 LIMIT 1',
         [day],
@@ -131,7 +131,7 @@ export class UsagePartitions {
     return isDropped;
   }
 
-  /** With USAGE_ARCHIVE=required a day goes only when all of its rows were exported; the lock keeps a late row from being lost in between. */
+  /** With USAGE_ARCHIVE=required a day is dropped only when all of its rows were exported; the lock prevents a late row in between. */
   private async mayGo(
     tx: EntityManager,
     { table, day }: { table: string; day: string },

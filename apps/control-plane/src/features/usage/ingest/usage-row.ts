@@ -21,7 +21,7 @@ const request =
   (event: ReadEvent): ArrayCell =>
     event.event.payload.kind === 'withdraw' ? null : read(event.event.payload);
 
-/** usage_events, column by column: the one place that maps an event to its row. */
+/** Maps an event to the columns of usage_events. No other code does. */
 const COLUMNS: readonly Column[] = [
   { name: 'day', type: 'date', of: (read) => dayOf(read.beganAtMs) },
   { name: 'rid', type: 'uuid', of: (read) => read.event.rid },
@@ -52,7 +52,7 @@ const COLUMNS: readonly Column[] = [
     type: 'bigint',
     of: final((payload) => payload[name] ?? 0),
   })),
-  // Out of the rid, never the payload's own figure: a reap knows no other, and its correction must land in the same hour.
+  // The rid decides the start, never the payload: a reap knows no other figure, and its correction must be in the same hour.
   { name: 'started_at', type: 'timestamptz', of: (read) => new Date(read.beganAtMs).toISOString() },
   { name: 'first_token_ms', type: 'integer', of: final((payload) => payload.first_token_ms) },
   { name: 'duration_ms', type: 'integer', of: final((payload) => payload.duration_ms) },
@@ -63,8 +63,9 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /**
- * Inserts what is new and answers its (rid, seq): one round trip for a whole batch. Parameters come from `usageRowParameters`. The time is read
- * under the lock of the epochs, not when the transaction began: by it, what was booked before a shard was filled is separated from what was booked after.
+ * Inserts new events and returns their (rid, seq) in one round trip for a whole batch. `usageRowParameters` makes the parameters. The time is read
+ * under the lock of the epochs and not at the start of the transaction, because it separates what was booked before a shard was filled from what was
+ * booked after.
  */
 export const INSERT_USAGE_EVENTS = prepared(`
   INSERT INTO usage_events (${COLUMNS.map((column) => column.name).join(', ')}, created_at)
@@ -72,12 +73,12 @@ export const INSERT_USAGE_EVENTS = prepared(`
   ON CONFLICT DO NOTHING
   RETURNING rid, seq`);
 
-/** Takes `usageRowText`. Fails as a whole where a row is there already. */
+/** Takes the text of `usageRowText`. It fails as a whole when a row exists already. */
 export const COPY_USAGE_EVENTS = copied(
   `COPY usage_events (${COLUMNS.map((column) => column.name).join(', ')}, created_at) FROM STDIN`,
 );
 
-/** `now`: as `INSERT_USAGE_EVENTS` reads it. */
+/** `now` is the time that `INSERT_USAGE_EVENTS` reads. */
 export function usageRowText(events: readonly ReadEvent[], now: string): string {
   const texts = COLUMNS.map(() => '');
   // Many columns have the same value in all rows of a batch.
@@ -94,12 +95,12 @@ export function usageRowText(events: readonly ReadEvent[], now: string): string 
   return rows;
 }
 
-/** One array per column. The caller sorts the events, so that workers with the same duplicates wait for each other in one order. */
+/** Returns one array per column. The caller sorts the events, so that workers with the same duplicates lock in one order. */
 export function usageRowParameters(events: readonly ReadEvent[]): string[] {
   return COLUMNS.map((column) => arrayLiteral(events.map((read) => cellOf(column, read))));
 }
 
-/** Telemetry that could not be read is unknown; when a request began is known from its id. */
+/** Unreadable telemetry is unknown; the start of a request is known from its id. */
 function cellOf(column: Column, read: ReadEvent): ArrayCell {
   const isUnknown =
     read.unreadable.length > 0 &&
@@ -113,7 +114,7 @@ function outcomeOf(payload: UsagePayload): ArrayCell {
   return payload.kind === 'reap' ? 'node_lost' : null;
 }
 
-/** Events that did not come through an outbox (a withdrawal booked by the control plane itself) have no place in one. */
+/** Events that did not come through an outbox (such as a withdrawal that the control plane books itself) have no position in one. */
 function outboxPart(outboxId: string, index: 0 | 1): string | null {
   const match = /^(\d{1,18})-(\d{1,18})$/.exec(outboxId);
   return match?.[index + 1] ?? null;

@@ -10,9 +10,9 @@ import {
   usageRowText,
 } from './usage-row.ts';
 
-/** An INSERT of fewer rows, which is prepared and asks the server once, costs both sides less. */
+/** For fewer rows a prepared INSERT costs both sides less. */
 const COPIED_MIN = 100;
-/** A backlog brings finals that nodes repeat, many in a row, and what was copied before the first of them is lost. */
+/** A backlog contains finals that nodes repeat, many in a row, and a refused COPY wastes its work, so this many batches are inserted afterwards. */
 const INSERTS_AFTER_REFUSAL = 20;
 
 /** Injects the options that specs set. */
@@ -20,14 +20,14 @@ const OPTIONS = Symbol('options of UsageRows');
 const NOW = prepared('SELECT clock_timestamp()::text AS now');
 const nowRow = z.object({ now: z.string() });
 
-/** Writes rows of usage_events: many at once by COPY, which takes half of an INSERT's CPU but knows no ON CONFLICT. */
+/** Writes rows of usage_events. COPY writes many at once with half of an INSERT's CPU, but has no ON CONFLICT. */
 @Injectable()
 export class UsageRows {
   private insertsLeft = 0;
 
   constructor(@Optional() @Inject(OPTIONS) private readonly options = { copiedMin: COPIED_MIN }) {}
 
-  /** Is true when so many rows are to be copied. Ask once a batch. */
+  /** Returns true when this many rows should be copied. Ask once per batch. */
   mayCopy(rows: number): boolean {
     if (rows < this.options.copiedMin) return false;
     if (this.insertsLeft === 0) return true;
@@ -35,12 +35,12 @@ export class UsageRows {
     return false;
   }
 
-  /** A row was there already: the next batches are inserted. */
+  /** Notes that a row existed already: the next batches are inserted. */
   copyRefused(): void {
     this.insertsLeft = INSERTS_AFTER_REFUSAL;
   }
 
-  /** All of them. Throws a data error where one is there already. */
+  /** Writes all rows. Throws a data error when one exists already. */
   async copy(tx: EntityManager, events: readonly ReadEvent[]): Promise<ReadEvent[]> {
     if (events.length === 0) return [];
     const unique = [...inKeyOrder(events).values()];
@@ -49,7 +49,7 @@ export class UsageRows {
     return unique;
   }
 
-  /** Those that were not there. */
+  /** Writes the rows that did not exist, and returns them. */
   async insert(tx: EntityManager, events: readonly ReadEvent[]): Promise<ReadEvent[]> {
     if (events.length === 0) return [];
     const byKey = inKeyOrder(events);
@@ -61,7 +61,10 @@ export class UsageRows {
   }
 }
 
-/** Returns the events by key. Of two with one number the earlier one counts, as it does between batches. Sorted, so that workers with the same duplicates wait for each other in one order. */
+/**
+ * Returns the events by key. Of two with one number the earlier one counts, as between batches. They are sorted, so that workers with the same
+ * duplicates lock in one order.
+ */
 function inKeyOrder(events: readonly ReadEvent[]): Map<string, ReadEvent> {
   const byKey = new Map<string, ReadEvent>();
   for (const read of events.toReversed()) byKey.set(usageKeyOf(read.event), read);

@@ -12,13 +12,13 @@ import { BookingLanes, type Delivery } from './booking-lanes.ts';
 import { BookingTraces, type BookedJob } from './booking-traces.ts';
 import { UsageIngest } from './usage-ingest.service.ts';
 
-/** Transactions of a process at the same time; the database does the work, two cores are busy with four. */
+/** A process runs this many transactions at a time. The database does the work, and four keep two cores busy. */
 const LANES = 4;
-/** Limits the events of one transaction: its locks are held for some tens of milliseconds. */
+/** Limits the events of one transaction, whose locks are then held for some tens of milliseconds. */
 const EVENTS_MAX = 1_000;
-/** Nodes give a job 200 events. */
+/** Nodes put 200 events into a job. */
 const JOBS_OF_A_LANE = 5;
-/** A dead worker's job is taken over after this long; a job takes milliseconds. */
+/** Another worker takes a dead worker's job after this time; a job takes milliseconds. */
 const LOCK_MS = 30_000;
 const STALLED_CHECK_MS = 5_000;
 /** BullMQ's default of 1 fails a job permanently at the second crash of its worker (docs/design/metering.md#booking). */
@@ -34,7 +34,7 @@ const UNREADABLE: RelayedEvent = {
   delta: '',
   payload: '',
 };
-/** Lenient on purpose: what an event says is judged one by one, so that a poison event cannot fail its batch. */
+/** The schema is lenient on purpose: events are checked one by one, so that a poison event cannot fail its batch. */
 const relayedSchema = z
   .object({
     shard: text.catch(''),
@@ -63,7 +63,7 @@ const jobSchema = z
   })
   .catch({ events: [UNREADABLE], refusedForFunds: [] });
 
-/** Returns the event itself where it is whole: a copy of each event would cost more than all other checks of a job. */
+/** Returns the event itself when it is complete: a copy of each event would cost more than all other checks of a job. */
 function relayedOf(value: unknown): RelayedEvent {
   const event = value as RelayedEvent | null;
   return typeof event?.shard === 'string' &&
@@ -77,7 +77,7 @@ function relayedOf(value: unknown): RelayedEvent {
     : relayedSchema.parse(value);
 }
 
-/** Consumer of the usage queue: books a batch, sends acknowledgements to the nodes, evaluates auto-recharges. */
+/** Consumes the usage queue: it books batches, sends acknowledgements to the nodes, and evaluates auto-recharges. */
 @Injectable()
 export class UsageWorker implements OnModuleInit {
   private readonly logger = new Logger('usage-worker');
@@ -126,7 +126,7 @@ export class UsageWorker implements OnModuleInit {
     return this.book([{ events, job: null }]);
   }
 
-  /** Throws only while PostgreSQL does not answer; the queue repeats the jobs then. */
+  /** Throws only while PostgreSQL does not answer; the queue then repeats the jobs. */
   private async book(deliveries: readonly Delivery[]): Promise<void> {
     const startedMs = this.traces.now();
     const events = deliveries.flatMap((delivery) => delivery.events);
@@ -136,7 +136,7 @@ export class UsageWorker implements OnModuleInit {
     const times = { startedMs, bookingMs, bookedMs: this.traces.now() };
     this.traces.note(booked, times, deliveries);
     this.figures.note(booked);
-    // Never a forged one: its node would forget the final whose number it took.
+    // A forged event is never acknowledged: its node would remove the final whose number it took.
     await this.acknowledge(finals);
     this.guard.used(
       booked.flatMap(({ event: { payload } }) => (payload.kind === 'usage' ? [payload] : [])),
@@ -144,7 +144,10 @@ export class UsageWorker implements OnModuleInit {
     this.autoRecharge.consider(new Set(booked.map((read) => read.event.payload.subscription_id)));
   }
 
-  /** Once it is booked, in any way: also duplicates, whose first acknowledgement may be lost, and dead letters, which no repetition would change. */
+  /**
+   * Acknowledges every event that was handled: also duplicates, whose first acknowledgement may be lost, and dead letters, which no repetition would
+   * change.
+   */
   private async acknowledge(events: readonly RelayedEvent[]): Promise<void> {
     try {
       await Promise.all(
@@ -153,7 +156,7 @@ export class UsageWorker implements OnModuleInit {
         ),
       );
     } catch (error) {
-      // The node emits again what was not acknowledged; the acknowledgement follows then.
+      // The node emits again what was not acknowledged, and the acknowledgement follows then.
       this.logger.warn(error, 'acknowledgements could not be pushed');
     }
   }

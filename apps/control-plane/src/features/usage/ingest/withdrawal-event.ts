@@ -1,7 +1,7 @@
 import type { RelayedEvent } from '@tollgate/contracts';
 import type { Withdrawn } from '../../live-state/live-facts.ts';
 
-/** Returns a withdrawal as an event for the ingest. It has no place in an outbox yet. */
+/** Returns a withdrawal as an event for the ingest. It has no position in an outbox yet. */
 export function withdrawalEvent(withdrawn: Withdrawn): RelayedEvent {
   const payload = {
     kind: 'withdraw',
