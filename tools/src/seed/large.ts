@@ -65,7 +65,9 @@ function modelName(index: number): string {
 /** Spreads the routes over models and upstreams: three or four of a model, in two tiers. */
 async function ensureRoutes(admin: AdminClient, models: Created, upstreams: Created) {
   const known = new Set(
-    (await everyRow(admin, '/routing')).map((row) => `${row.model_id} ${row.upstream_id}`),
+    (await everyRow(admin, '/routing')).map(
+      (row) => `${String(row.model_id)} ${String(row.upstream_id)}`,
+    ),
   );
   const upstreamIds = [...upstreams.values()];
   const routes = Array.from({ length: ROUTES }, (_, index) => {
