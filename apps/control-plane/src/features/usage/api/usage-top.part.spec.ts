@@ -77,7 +77,7 @@ test('the greatest of a month are found by the sums of its weeks and shown as al
   ]);
   const keys = await get('/usage/top?by=requests&limit=100&group_by=key', plane.adminToken);
   expect(keys.body.data).toContainEqual(expect.objectContaining({ id: keyId, requests: 4 }));
-  const more = 'UPDATE usage_recent SET requests = 1000 WHERE id = $1';
+  const more = 'UPDATE usage_recent SET requests = 1000000 WHERE id = $1';
   await administrator.query(more, [early.account.id]);
   await administrator.query('DELETE FROM usage_recent WHERE id = $1', [both.account.id]);
   const asked = await get('/usage/top?by=requests&limit=1&group_by=user', plane.adminToken);
