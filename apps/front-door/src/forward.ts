@@ -23,7 +23,7 @@ export function createForward(localAddress: string | undefined): Forward {
     let target = targets.get(url);
     if (!target) {
       const { origin, pathname } = new URL(url);
-      // No time-outs: a stream may be silent for as long as node and client can bear it.
+      // The pool has no time-outs, because a stream may be silent for as long as node and client allow.
       const pool = new Pool(origin, { connect, headersTimeout: 0, bodyTimeout: 0, pipelining: 1 });
       target = { pool, prefix: pathname === '/' ? '' : pathname };
       targets.set(url, target);

@@ -82,7 +82,7 @@ function countsOf(head: Buffer, past: Buffer): [bucket: number, count: number][]
   return counts;
 }
 
-/** Returns what `move_window` of lua/shared/rates.lua says of a window. */
+/** Returns how full a window is, computed as `move_window` of lua/shared/rates.lua does. */
 function fillOf(
   counts: readonly [bucket: number, count: number][],
   bucketMs: number,

@@ -244,7 +244,7 @@ export interface StreamReader {
   readonly isUsageFinal: boolean;
   /** The native id of an answer that its upstream continues making after this stream ends early; null or absent for any other. */
   readonly backgroundId?: string | null;
-  /** True when nothing of this attempt was delivered, because it is not known to continue the cut answer. */
+  /** Is true when nothing of this attempt was delivered, because it is not known to continue the cut answer. */
   readonly isWithheld?: boolean;
   /** The text of this attempt that was not delivered because the client had it. */
   readonly overlap?: string;

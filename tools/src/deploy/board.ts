@@ -85,7 +85,7 @@ const DATASOURCE_TYPES = {
   postgres: 'grafana-postgresql-datasource',
 } as const;
 
-/** From left to right, a new row where the next does not fit. */
+/** Places the panels from left to right, and begins a new row where the next panel does not fit. */
 function placed(panels: readonly Panel[]) {
   let [x, y, rowHeight] = [0, 0, 0];
   return panels.map((panel) => {

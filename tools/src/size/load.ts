@@ -43,7 +43,7 @@ export interface Plan {
   controlPlaneCores: number;
   controlPlanes: number;
   postgresCores: number;
-  /** Null while it was not measured. */
+  /** Is null while the storage has not been measured. */
   storage: StoragePlan | null;
   networkBytesPerSecond: number;
   redisBytesPerPrimary: number;

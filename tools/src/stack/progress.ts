@@ -36,7 +36,7 @@ export class Progress {
     }
   }
 
-  /** A line between the steps. */
+  /** Writes a line between the steps. */
   note(text: string): void {
     this.#erase();
     this.#output.write(`${text}\n`);

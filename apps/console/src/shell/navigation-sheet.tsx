@@ -8,7 +8,7 @@ const NavigationPanel = lazy(async () => ({
   default: (await import('./navigation-panel.tsx')).NavigationPanel,
 }));
 
-/** The navigation of small screens; wide ones never load what it opens. */
+/** Shows the navigation of small screens; wide ones never load what it opens. */
 export function NavigationSheet({ isAdmin, me }: { isAdmin: boolean; me: Me }) {
   const { shell } = useWords();
   const [isOpen, setOpen] = useState(false);

@@ -1,6 +1,6 @@
 const MICROS = 1_000_000n;
 
-/** `tokens` at a price per million, exact to a millionth, rounded up as a purchase is. For display before the server decides. */
+/** Returns the cost of `tokens` at a price per million, exact to a millionth and rounded up as a purchase is. It is for display before the server decides. */
 export function costOf(tokens: number, perMillion: string): string {
   const micros = toMicros(perMillion) * BigInt(tokens);
   return amountOf((micros + MICROS - 1n) / MICROS);

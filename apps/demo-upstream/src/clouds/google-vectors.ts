@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseDemoRequest, type DemoRequest } from '../plan.ts';
 
-/** One of Google's methods that make vectors: its request in the demo's words, and its answer. */
+/** Describes one of Google's methods that make vectors: its request in the demo's form, and its answer. */
 export interface VectorCall {
   readonly read: (body: string | undefined) => DemoRequest | undefined;
   readonly write: (vectors: readonly unknown[], promptTokens: number) => unknown;

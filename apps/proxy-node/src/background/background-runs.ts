@@ -121,7 +121,7 @@ export class BackgroundRuns {
     });
   }
 
-  /** The run was settled by its own stream. */
+  /** Notes that the run of this hold was settled by its own stream. */
   over(hold: OpenHold): void {
     this.#options.marks.remove(placeOf(hold)).catch(() => undefined);
   }

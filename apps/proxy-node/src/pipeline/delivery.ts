@@ -84,7 +84,7 @@ export function noteFailure(
   tries.last = last;
 }
 
-/** 0 where it is not known. */
+/** Returns 0 where the window is not known. */
 export function windowOf(
   { route: { context_window: own } }: Candidate,
   model: SnapshotModel,

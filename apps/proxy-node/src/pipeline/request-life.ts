@@ -46,7 +46,7 @@ export class RequestLife implements BodyListener, MeteredListener {
   #credentials!: Credentials;
   /** Is the name in the request; null until it is read. */
   #modelName: string | null = null;
-  /** Set once it is admitted. */
+  /** Is set when the request is admitted. */
   #turn!: Turn;
   /** The model that was asked for has failed, and another has the request. */
   #isFallback = false;

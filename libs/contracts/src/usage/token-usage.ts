@@ -72,7 +72,7 @@ export function promptTokensOf(usage: TokenUsage): number {
   return sumOf(usage, PROMPT_KEYS);
 }
 
-/** A class whose tokens are a side's. */
+/** Returns true for a charged class that counts tokens of the prompt or of the output. */
 export function isChargedToken({ isCharged, unit }: UsageRow): boolean {
   return isCharged && unit === 'token';
 }
@@ -167,7 +167,7 @@ export function withMoreOutput(usage: TokenUsage, more: OutputUsage): TokenUsage
   );
 }
 
-/** The same with at least so many output tokens: what is missing counts as text. */
+/** Returns the usage with at least this many output tokens: missing ones count as text. */
 export function withOutputAtLeast(usage: TokenUsage, tokens: number): TokenUsage {
   const missing = tokens - outputTokensOf(usage);
   return missing > 0 ? { ...usage, output: usage.output + missing } : usage;

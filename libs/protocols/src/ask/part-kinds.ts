@@ -39,7 +39,7 @@ export function hasMedia(type: string, part: unknown): boolean {
 }
 
 const URL_START = /^\s*(?:https?|gs|s3|data|file):/i;
-/** A part is searched for a reference to this depth; real parts are shallower. */
+/** References in a part are searched down to this depth of nesting; real parts are shallower. */
 const REFERENCE_DEPTH_MAX = 4;
 
 /** Returns whether a part of an unknown kind names input outside the request: by an address, or by a file's id. */

@@ -72,7 +72,7 @@ export function chunkStep(state: ChunkState, event: JsonRecord): Step {
 export interface ChunkEnd {
   usage: TokenUsage;
   wantsUsage: boolean;
-  /** True when the gateway ended the stream. */
+  /** Is true when the gateway ended the stream. */
   isCutShort: boolean;
 }
 

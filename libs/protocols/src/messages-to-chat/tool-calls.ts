@@ -11,7 +11,7 @@ export interface StreamedTool {
   readonly args: string;
   /** The arguments that the client does not have yet. */
   readonly unsent: string;
-  /** True when the last non-blank character is a closing brace. */
+  /** Is true when the last non-blank character is a closing brace. */
   readonly endsInBrace: boolean;
   /** The content block in which it is sent; null while it waits. */
   readonly block: number | null;

@@ -13,7 +13,7 @@ export interface GeminiRequestOptions {
   signatures: Signatures;
 }
 
-/** A messages request body as one of Gemini: https://ai.google.dev/api/generate-content. Throws `InvalidRequest` naming what cannot be said. */
+/** Converts a messages request body to Gemini's (https://ai.google.dev/api/generate-content). Throws `InvalidRequest` naming a field without a counterpart. */
 export function toGeminiRequest(
   body: JsonRecord,
   { upstreamModel, outputLimit, signatures }: GeminiRequestOptions,

@@ -9,7 +9,7 @@ import { argumentCount } from '../usage/argument-count.ts';
 export interface StoredResponse extends WholeAnswer {
   /** The provider's status: completed, incomplete, failed, cancelled, queued, in_progress. */
   readonly status: string;
-  /** True when nothing more is generated. */
+  /** Is true when nothing more is generated. */
   readonly isOver: boolean;
 }
 

@@ -49,7 +49,7 @@ function positions(
   return new Set(blocks.flatMap((block, at) => (matches(block) ? [at] : [])));
 }
 
-/** One patch for every run of dropped elements, with the commas that separate it. */
+/** Returns one patch for every run of dropped elements, with the commas that separate it. */
 function withoutElements(elements: readonly JsonRange[], dropped: ReadonlySet<number>): Patch[] {
   const lastKept = elements.findLastIndex((_, at) => !dropped.has(at));
   const patches = elements.flatMap((element, at): Patch[] => {

@@ -12,7 +12,7 @@ const codec = new EventStreamCodec(
   (text) => Buffer.from(text, 'utf8'),
 );
 
-/** A message of an AWS event stream, whose checksums are right. */
+/** Describes a message of an AWS event stream whose checksums are right. */
 export interface AwsMessage {
   /** The type of the event. */
   readonly type: string;

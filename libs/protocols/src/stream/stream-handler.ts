@@ -93,7 +93,7 @@ export abstract class StreamHandler {
     this.writeCut(usage, out);
   }
 
-  /** The upstream's event stream that says the same as a JSON answer: some answer JSON to `stream: true` (behaviour 34). */
+  /** Returns the upstream's event stream with the content of a JSON answer, because some upstreams answer JSON to `stream: true` (behaviour 34). */
   abstract eventsOfWhole(answer: unknown): string;
 
   /** The upstream has ended the stream. An end mark and nothing before it is no answer. */

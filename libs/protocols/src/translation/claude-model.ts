@@ -2,7 +2,7 @@
 export interface ClaudeModel {
   /** `adaptive` uses thinking {type: adaptive} with output_config.effort, `budget` uses thinking {type: enabled, budget_tokens}. */
   thinking: 'adaptive' | 'budget' | 'none';
-  /** True when the model takes temperature and top_p; newer models answer 400 to them. */
+  /** Is true when the model takes temperature and top_p; newer models answer 400 to them. */
   takesSampling: boolean;
   /** True when it takes temperature and top_p together. */
   takesBothSampling: boolean;

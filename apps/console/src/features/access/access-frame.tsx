@@ -3,7 +3,7 @@ import { Logo } from '../../ui/logo.tsx';
 import { useTitle } from '../../ui/use-title.ts';
 import { useWords } from '../../words/words.ts';
 
-/** The frame of the pages before there is an account. */
+/** Frames the pages that are shown before there is an account. */
 export function AccessFrame({
   title,
   purpose,

@@ -8,7 +8,7 @@ import { Exact } from '../../ui/time/time.tsx';
 import { useSpeech, useWords, type Speech } from '../../words/words.ts';
 import { tiersInWords } from '../market/weights.tsx';
 
-/** Price versions, newest first; which one is in force, which are planned, which are past. */
+/** Shows the price versions, newest first, and says which one is in force, which are planned and which are past. */
 export function PriceTimeline({
   rows,
   inForce,

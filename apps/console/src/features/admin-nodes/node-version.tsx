@@ -1,7 +1,7 @@
 import { formatCount } from '../../ui/format.ts';
 import { useSpeech } from '../../words/words.ts';
 
-/** The configuration a node runs, and how many versions it is behind. */
+/** Shows the configuration that a node runs, and how many versions it is behind. */
 export function NodeVersion({ version, newest }: { version: number | null; newest: number }) {
   const { words, locale } = useSpeech();
   const { nodes } = words.admin;

@@ -47,7 +47,7 @@ export function RouteActs({ of: route, carried }: RouteActsProps) {
   );
 }
 
-/** Buttons, and a menu of the same where there is no room for them. */
+/** Shows the acts as buttons, and as a menu where there is no room for buttons. */
 function Acts({ acts }: { acts: readonly (MenuAct & { isBusy?: boolean })[] }) {
   const { general } = useWords();
   return (

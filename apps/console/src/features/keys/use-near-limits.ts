@@ -13,7 +13,7 @@ export interface NearLimit {
   isReached: boolean;
 }
 
-/** Limits of the account's keys that are near or reached, the fullest window of each key. */
+/** Returns the limits of the account's keys that are near or reached, with the fullest window of each key. */
 export function useNearLimits(userId: number): NearLimit[] {
   const { data: keys } = useQuery({
     ...keysQuery({ user_id: userId, status: 'enabled' }),

@@ -14,7 +14,7 @@ interface ModelCardProps {
   onBuy: () => void;
 }
 
-/** A model as one chooses it: what it is called, what it costs, and whether one has it. */
+/** Shows a model for choosing: its name, its cost, and whether the account has it. */
 export function ModelCard({ model, subscription, onBuy }: ModelCardProps) {
   const { market } = useWords();
   const title = model.display_name === '' ? model.name : model.display_name;

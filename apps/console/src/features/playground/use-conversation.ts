@@ -111,7 +111,7 @@ function useTemporaryKey(): (keyId: number | undefined) => Promise<string> {
   };
 }
 
-/** An answer as far as it has come, with about as many tokens as it has. */
+/** Returns the turn with the answer so far, and about as many tokens as the answer has. */
 function withText(turn: Turn, content: string): Turn {
   const { input } = turn.tokens ?? { input: 0 };
   return { ...turn, content, tokens: { input, output: estimateTokens(content) } };

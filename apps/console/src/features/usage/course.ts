@@ -81,7 +81,7 @@ export function sumOf(totals: readonly GroupTotals[]): GroupTotals {
   return sum;
 }
 
-/** Counts over time, one series a group; the small ones together. */
+/** Returns the counts over time, with one series for each group and one for the small groups together. */
 export function countsOf(
   statistics: UsageStatistics,
   {

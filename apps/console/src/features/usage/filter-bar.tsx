@@ -17,7 +17,7 @@ import { UserFilter } from './user-filter.tsx';
 interface FilterBarProps {
   search: UsageSearch;
   onChange: (patch: Search) => void;
-  /** Limits usage to this account; undefined: all accounts, or the one that is chosen. */
+  /** Limits usage to this account. When it is undefined, the usage is that of all accounts, or of the one that is chosen. */
   ownerId: number | undefined;
 }
 

@@ -20,7 +20,7 @@ interface RunningPanelProps {
   actions: ReactNode;
 }
 
-/** Requests that run now, the longest first. Each can be ended. */
+/** Shows the requests that run now, the longest first. Each can be ended. */
 export function RunningPanel({ userId, show, actions }: RunningPanelProps) {
   const words = useWords();
   const { usage } = words;

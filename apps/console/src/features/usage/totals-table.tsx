@@ -7,7 +7,7 @@ import { useWords, type Words } from '../../words/words.ts';
 import { totalsOf, type GroupTotals } from './course.ts';
 import { useGroupName } from './group-name.ts';
 
-/** The figures behind a chart, in its colours. A row narrows the page down to its group. */
+/** Shows the figures behind a chart, in its colours. A row narrows the page to its group. */
 export function TotalsTable({
   of: statistics,
   rowTo,

@@ -19,7 +19,7 @@ import { TotalsTable } from './totals-table.tsx';
 import { isLatency, MEASURES, UsageChart, type Measure } from './usage-chart.tsx';
 import { filterOf, groupOf, useUsageSearch, type UsageSearch } from './usage-search.ts';
 
-/** The chart, its table and the requests of one account, or of all (`ownerId` undefined). */
+/** Shows the chart, its table and the requests of one account, or of all accounts when `ownerId` is undefined. */
 export function UsageView({ ownerId }: { ownerId: number | undefined }) {
   const { usage } = useWords();
   const [address, change] = useUsageSearch();

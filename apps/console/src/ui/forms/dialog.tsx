@@ -36,7 +36,7 @@ export interface DialogProps {
   isOpen: boolean;
   onClose: () => void;
   width?: keyof typeof WIDTHS;
-  /** Asked before it closes, where that loses more than what was entered. */
+  /** Is asked before the dialog closes, where closing loses more than what was entered. */
   question?: CloseQuestion | undefined;
   children: (controls: DialogControls) => ReactNode;
 }

@@ -7,7 +7,7 @@ import { useWords } from '../../words/words.ts';
 
 export interface Column<Row> {
   id: string;
-  /** Empty over buttons: screen readers hear "Actions". */
+  /** Is empty over buttons, where screen readers hear "Actions". */
   header: string;
   cell: (row: Row) => ReactNode;
   /** Figures stand right. */
@@ -28,7 +28,7 @@ export interface TableProps<Row> {
   /** `name` or `-name`, as the server writes it. */
   sort?: string | undefined;
   onSort?: (sort: string) => void;
-  /** In place of rows where there are none. */
+  /** Is shown in place of rows where there are none. */
   empty?: ReactNode;
   /** Returns the one cell of a row that spans all columns; undefined for the others. */
   spanOf?: (row: Row) => ReactNode;
@@ -42,7 +42,7 @@ const WindowedRows = lazy(async () => ({
 
 const FROM = { sm: 'max-sm:hidden', md: 'max-md:hidden', lg: 'max-lg:hidden' } as const;
 
-/** The one table. Sorting and paging are the server's, so that lists of any length stay quick. */
+/** Shows every table of the console. The server sorts and pages, so that lists of any length stay quick. */
 export function Table<Row>(props: TableProps<Row>) {
   const { label, columns, rows, rowId, rowTo, sort, onSort, empty, spanOf } = props;
   const navigate = useNavigate();

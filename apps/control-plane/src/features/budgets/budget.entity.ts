@@ -48,7 +48,7 @@ export class BudgetRow {
   @Column({ type: 'text' })
   period: BudgetPeriod;
 
-  /** Is set where the period is rolling. */
+  /** Is set only where the budget's period is rolling. */
   @Column({ type: 'integer', nullable: true })
   windowMinutes: number | null;
 

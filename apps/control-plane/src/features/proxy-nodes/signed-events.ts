@@ -23,7 +23,7 @@ export interface SignedEvent {
   isSignedBy: (credentialHash: string) => boolean;
 }
 
-/** Null for all that no node signs, and what cannot be read. */
+/** Returns null for everything that no node signs, and for what cannot be read. */
 export function signedEvent(relayed: RelayedEvent): SignedEvent | null {
   const { mac, value, plain } = payloadOf(relayed);
   const signed = plain ?? signedOf.safeParse(value).data;

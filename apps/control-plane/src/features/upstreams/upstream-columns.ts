@@ -5,7 +5,7 @@ import { placeOf, refuseForeignAddress, refuseForeignAuth } from './given-auth.t
 import { Upstream } from './upstream.entity.ts';
 import type { WholeUpstream } from './upstream-presets.ts';
 
-/** The columns of a new upstream but for its secret, from those that were `given`. */
+/** Returns the columns of a new upstream except its secret, from those that were `given`. */
 export function newColumns(
   { protocol, base_url, headers = {} }: WholeUpstream,
   given: Partial<Upstream>,

@@ -44,7 +44,7 @@ export class Upstream extends KeptRow {
   @Column({ type: 'boolean', nullable: true })
   stopsBillingOnClose: boolean | null;
 
-  /** Null: what is known of the host. */
+  /** Is null where what is known of the host applies. */
   @Column({ type: 'text', array: true, nullable: true })
   endpoints: FurtherEndpoint[] | null;
 

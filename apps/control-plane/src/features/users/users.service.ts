@@ -115,8 +115,8 @@ export class UsersService {
       const before = changeableOf(row);
       const after = { ...before, ...definedOf(body) };
       if (isDeepStrictEqual(before, after)) return toUserResponse(row);
-      // The account's earlier sessions and tokens never become an administrator's.
       const isRated = !isDeepStrictEqual(before.rates, after.rates);
+      // The account's earlier sessions and tokens never become an administrator's.
       const isPromoted = row.role !== 'admin' && after.role === 'admin';
       if (isPromoted) await revokeAccessTokens(tx, id);
       const saved = await tx.getRepository(User).save({

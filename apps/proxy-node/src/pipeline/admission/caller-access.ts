@@ -21,7 +21,7 @@ import {
 type Keys = readonly ParsedApiKey[];
 export type Access = Extract<AccessReply, { kind: 'allowed' }> & { accountId: number };
 
-/** One of the presented keys, and who the caller is by it. */
+/** Holds one of the presented keys, and the caller that it identifies. */
 export type KnownCaller = Access & { key: ParsedApiKey };
 
 interface Asking {

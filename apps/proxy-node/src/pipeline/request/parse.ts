@@ -42,7 +42,7 @@ export function askOf(
     : parseAsk(protocol, raw, { isCompaction, call });
 }
 
-/** The model a request names, its routes, and the terms on which it is served. Throws Refusal and InvalidRequest. */
+/** Returns the model that a request names, its routes, and the terms on which it is served. Throws Refusal and InvalidRequest. */
 export function routesFor(
   sent: Ask,
   {

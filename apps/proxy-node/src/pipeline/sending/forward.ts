@@ -187,7 +187,7 @@ interface Sent {
   readonly outbound: Outbound;
   readonly attempts: readonly RouteAttempt[];
   readonly target: OpenUpstream;
-  /** Null until it is signed. */
+  /** Is null until the request is signed. */
   request: SentRequest | null;
   /** Bounds the body of an error. */
   readonly bytesMax: number;

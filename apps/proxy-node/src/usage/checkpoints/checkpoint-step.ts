@@ -35,7 +35,7 @@ export interface HoldState {
   readonly renewedAtMs: number;
   /** True when its upstream generates the answer in the background: only its key, account or subscription end it. */
   readonly isDetached: boolean;
-  /** True when nothing is held for it any more although it continues. */
+  /** Is true when nothing is held for the request any more although it continues. */
   readonly isReaped: boolean;
   readonly stopped: StopReason | null;
 }

@@ -103,7 +103,7 @@ export class KeptHold {
     this.#keeper.step(this, { kind: 'detached' });
   }
 
-  /** Its request has ended. */
+  /** Is called when the request of this hold has ended. */
   release(): void {
     this.#keeper.release(this);
     if (this.state.waitsSinceMs !== null) this.#keeper.step(this, { kind: 'released' });
