@@ -80,7 +80,7 @@ export const pricesInForceQuery = queryOptions({
     ),
 });
 
-/** By the server's clock; null where none is in force. Asked again for each form, which is filled from it. */
+/** Reads the price in force by the server's clock, null when there is none. Each form asks again, because it is filled from it. */
 export const priceInForceQuery = (modelId: number) =>
   queryOptions({
     queryKey: ['price-in-force', modelId],

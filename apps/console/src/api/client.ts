@@ -12,7 +12,7 @@ export const client = createAdminClient({
   confirmPassword: askPassword,
 });
 
-/** For what takes as long as someone else does, e.g. the test of an upstream. */
+/** Bounds calls that take as long as another party does, such as the test of an upstream. */
 export const patientClient = createAdminClient({ baseUrl: GATEWAY });
 
 export type Shape<Name extends keyof components['schemas']> = components['schemas'][Name];

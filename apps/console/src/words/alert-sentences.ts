@@ -40,7 +40,7 @@ const zh: AlertSentences = {
   'redis_tampered.usage':
     'Redis 中有 {events} 条用量并非来自其所称的节点；它们作为死信等待，例如：{reason}',
   'redis_tampered.snapshot': 'Redis 中版本 {version} 的配置被改动；已按 PostgreSQL 重写',
-  'redis_tampered.seal': 'Redis 中版本 {version} 的配置印记是伪造的；已按 PostgreSQL 重写',
+  'redis_tampered.seal': 'Redis 中版本 {version} 的配置印记缺失或是伪造的；已按 PostgreSQL 重写',
   'redis_tampered.version': 'Redis 中记为当前配置版本的内容不是版本号；已按 PostgreSQL 重写',
   'redis_tampered.types': 'Redis 中有类型不属于 Tollgate 的键：{keys}；已删除并重写',
   'redis_tampered.records': 'Redis 中有并非控制平面写入的记录：{records}；已重写',

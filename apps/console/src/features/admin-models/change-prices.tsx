@@ -17,7 +17,7 @@ import { useSpeech, useWords, type Speech } from '../../words/words.ts';
 import { setEach, type Answer, type PriceRow } from './set-each.ts';
 
 const AMOUNT = /^\d{1,12}(\.\d{1,6})?$/;
-/** Models of one part of the dialog. */
+/** A part of the dialog has this many models. */
 const PART = 50;
 const INPUT =
   'h-7 w-28 rounded-md border border-line-strong bg-surface px-2 text-right text-body tabular text-text hover:border-text-3 aria-invalid:border-bad';

@@ -125,12 +125,7 @@ function ModelSetup({ of: model, prices, inForce }: ModelTabsProps) {
         <Loaded of={prices}>{({ data }) => <PriceTimeline rows={data} inForce={inForce} />}</Loaded>
       </Panel>
       <Panel title={models.routes} isFlush>
-        <RoutesTable
-          of={routes}
-          shared="model"
-
-          empty={models.noRoutes}
-        />
+        <RoutesTable of={routes} shared="model" empty={models.noRoutes} />
       </Panel>
     </>
   );

@@ -78,7 +78,7 @@ export function Page() {
               rows={shown}
               sort={sort}
               onSort={(next) => change({ sort: next })}
-              isGrouped={q === '' && sort === 'name'}
+              isGrouped={q.trim() === '' && sort === 'name'}
               empty={<NoModels isFiltered={q !== '' || shelf !== undefined} action={add} />}
             />
           )}

@@ -19,7 +19,7 @@ export interface Answer {
   outcome: string;
 }
 
-/** One after the other; what fails does not stop the rest. */
+/** Sets one price after the other; a failure does not stop the rest. */
 export async function setEach(
   rows: readonly PriceRow[],
   { at, formKey, speech }: { at: string; formKey: string; speech: Speech },

@@ -26,7 +26,7 @@ import { SyncDialog } from './sync-dialog.tsx';
 import type { Prefetch } from '../../page-module.ts';
 
 const search = z.object({ q: withDefault(z.string(), '') });
-/** Findings of one part. */
+/** A part has this many findings. */
 const PART = 10;
 
 export const prefetch: Prefetch = (ask) => {

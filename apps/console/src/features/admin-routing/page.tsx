@@ -49,7 +49,7 @@ export function Page() {
   const { routing } = admin;
   const [{ model, protocol, create, q, state, by }, change] = useSearchState(search);
   const routes = useShownRoutes({ q, state });
-  const isNarrowed = q !== '' || state !== undefined;
+  const isNarrowed = q.trim() !== '' || state !== undefined;
   const [isCreating, setCreating] = useState(create === '1');
   return (
     <Frame

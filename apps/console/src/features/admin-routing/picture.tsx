@@ -1,12 +1,13 @@
+import { useQuery } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
-import type { Route } from '../../api/upstreams.ts';
+import { routesQuery, type Route } from '../../api/upstreams.ts';
 import { useWidth } from '../../ui/use-width.ts';
 import { Panel } from '../../ui/page.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { useSpeech } from '../../words/words.ts';
 import { useRouteHealth, type RouteHealth, type RouteState } from './use-health.ts';
 import { useNames, type Names } from './use-names.ts';
-import { isEnabledAt } from './use-shown-routes.ts';
+import { stateOf, type Facts } from './use-shown-routes.ts';
 
 const ROW = 36;
 const BOX = { height: 26, widest: 260, share: 0.41 };
@@ -37,11 +38,10 @@ export function RoutingPicture({ of: all }: { of: readonly Route[] }) {
   return (
     <Panel
       title={routing.picture}
-      note={
-        models > MODELS_MAX
-          ? routing.mostUsed(count(MODELS_MAX), count(models))
-          : routing.pictureHint
-      }
+      note={[
+        ...(models > MODELS_MAX ? [routing.mostUsed(count(MODELS_MAX), count(models))] : []),
+        routing.pictureHint,
+      ].join(' ')}
     >
       <Drawing of={routes} facts={{ names, health }} />
     </Panel>
@@ -64,13 +64,9 @@ function mostUsed(
   return { routes: all.filter(({ model_id: id }) => shown.has(id)), models: requests.size };
 }
 
-interface Facts {
-  names: Names;
-  health: RouteHealth;
-}
-
 function Drawing({ of: routes, facts }: { of: readonly Route[]; facts: Facts }) {
   const { admin } = useSpeech().words;
+  const { data } = useQuery(routesQuery);
   const [pointed, setPointed] = useState<string>();
   const [place, width] = useWidth();
   const layout = layoutOf(routes, width);
@@ -93,8 +89,9 @@ function Drawing({ of: routes, facts }: { of: readonly Route[]; facts: Facts }) 
           <Edge
             key={route.id}
             of={route}
-            state={facts.health.stateOf(route, isEnabledAt(route, facts.names))}
+            state={stateOf(route, facts)}
             share={requestsOf(route) / most}
+            tier={tierOf(route, data?.data ?? routes)}
             isDim={isDim(route)}
             layout={layout}
           />
@@ -140,7 +137,6 @@ function Boxes({ layout: { models, upstreams, height, width, box }, names, onPoi
 
 /** Ids in their order from top to bottom, and how large the picture and the boxes in it are. */
 interface Layout {
-  routes: readonly Route[];
   models: readonly number[];
   upstreams: readonly number[];
   height: number;
@@ -153,7 +149,7 @@ function layoutOf(routes: readonly Route[], width: number): Layout {
   const upstreams = [...new Set(routes.map(({ upstream_id: id }) => id))];
   const height = Math.max(models.length, upstreams.length) * ROW + 8;
   const box = Math.min(BOX.widest, Math.floor(width * BOX.share));
-  return { routes, models, upstreams, height, width, box };
+  return { models, upstreams, height, width, box };
 }
 
 function yOf(ids: readonly number[], id: number, height: number): number {
@@ -163,14 +159,15 @@ function yOf(ids: readonly number[], id: number, height: number): number {
 interface EdgeProps {
   of: Route;
   state: RouteState;
-  /** Its requests, compared with the most of an edge. */
+  /** Compares its requests with the most of an edge. */
   share: number;
+  tier: number;
   isDim: boolean;
   layout: Layout;
 }
 
-function Edge({ of: route, state, share, isDim, layout }: EdgeProps) {
-  const { routes, models, upstreams, height, width, box } = layout;
+function Edge({ of: route, state, share, tier, isDim, layout }: EdgeProps) {
+  const { models, upstreams, height, width, box } = layout;
   const from = yOf(models, route.model_id, height);
   const to = yOf(upstreams, route.upstream_id, height);
   return (
@@ -179,7 +176,7 @@ function Edge({ of: route, state, share, isDim, layout }: EdgeProps) {
       fill="none"
       strokeWidth={EDGE.least + share * (EDGE.most - EDGE.least)}
       strokeDasharray={DASHES[state]}
-      className={`${STROKES[state]} ${isDim ? 'opacity-10' : TIERS[tierOf(route, routes)]}`}
+      className={`${STROKES[state]} ${isDim ? 'opacity-10' : TIERS[tier]}`}
     />
   );
 }

@@ -10,14 +10,14 @@ import type { Column } from '../../ui/tables/table.tsx';
 import { useSpeech, useWords, type Speech, type Words } from '../../words/words.ts';
 import { RouteActs } from './route-acts.tsx';
 import { ROUTE_STATES, useRouteHealth, type RouteHealth, type RouteState } from './use-health.ts';
-import { useNames, type Names } from './use-names.ts';
-import { isEnabledAt } from './use-shown-routes.ts';
+import { useNames } from './use-names.ts';
+import { stateOf, type Facts } from './use-shown-routes.ts';
 
 interface RoutesTableProps {
   of: Loadable<readonly Route[]>;
-  /** The end that all these routes share, which has no column. */
+  /** All these routes share this end, which has no column. */
   shared?: 'model' | 'upstream';
-  /** The end by which a long list is folded. */
+  /** A long list is folded by this end. */
   groupBy?: 'model' | 'upstream' | undefined;
   empty: string;
 }
@@ -58,17 +58,7 @@ export function RoutesTable({ of: list, shared, groupBy, empty }: RoutesTablePro
   );
 }
 
-/** The ends of routes by name, and how routes do. */
-interface Facts {
-  names: Names;
-  health: RouteHealth;
-}
-
-function stateOf(route: Route, { names, health }: Facts): RouteState {
-  return health.stateOf(route, isEnabledAt(route, names));
-}
-
-/** The name of a group, the worst state of its routes, and what they carried. */
+/** Shows the name of a group, the worst state of its routes, and what they carried. */
 function GroupState({ name, of, facts }: { name: string; of: readonly Route[]; facts: Facts }) {
   const { words, locale } = useSpeech();
   const { routing } = words.admin;

@@ -1,14 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { routesQuery, type Route } from '../../api/upstreams.ts';
+import { SLOWLY_LIVE } from '../../api/live.ts';
+import { routesQuery, routingHealthQuery, type Route } from '../../api/upstreams.ts';
 import type { Loadable } from '../../ui/states.tsx';
-import { useRouteHealth, type RouteState } from './use-health.ts';
+import { useRouteHealth, type RouteHealth, type RouteState } from './use-health.ts';
 import { useNames, type Names } from './use-names.ts';
 
-export interface RouteFilter {
+interface RouteFilter {
   modelId?: number;
   upstreamId?: number;
-  /** Part of the name of the model or the upstream, or of the model's name there. */
+  /** Is a part of the name of the model or the upstream, or of the model's name there. */
   q?: string;
   state?: RouteState | undefined;
 }
@@ -23,6 +24,7 @@ export function useShownRoutes({
   const list = useQuery(routesQuery);
   const names = useNames();
   const health = useRouteHealth();
+  const found = useQuery({ ...routingHealthQuery, ...SLOWLY_LIVE });
   const sorted = useMemo(() => list.data?.data.toSorted(byModelAndTier(names)), [list.data, names]);
   const data = useMemo(
     () =>
@@ -31,15 +33,23 @@ export function useShownRoutes({
           (modelId === undefined || route.model_id === modelId) &&
           (upstreamId === undefined || route.upstream_id === upstreamId) &&
           (q === '' || namesOf(route, names).includes(q.trim().toLowerCase())) &&
-          (state === undefined || health.stateOf(route, isEnabledAt(route, names)) === state),
+          (state === undefined || stateOf(route, { names, health }) === state),
       ),
     [sorted, names, health, modelId, upstreamId, q, state],
   );
+  if (state !== undefined && found.data === undefined)
+    return { data: undefined, error: list.error ?? found.error, refetch: found.refetch };
   return { data, error: list.error, refetch: list.refetch };
 }
 
-export function isEnabledAt({ upstream_id: id }: Route, { upstreams }: Names): boolean {
-  return upstreams.get(id)?.enabled ?? true;
+/** Holds the ends of routes by name, and how routes do. */
+export interface Facts {
+  names: Names;
+  health: RouteHealth;
+}
+
+export function stateOf(route: Route, { names, health }: Facts): RouteState {
+  return health.stateOf(route, names.upstreams.get(route.upstream_id)?.enabled ?? true);
 }
 
 function namesOf(route: Route, { models, upstreams }: Names): string {

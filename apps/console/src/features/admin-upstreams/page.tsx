@@ -64,7 +64,7 @@ export function Page() {
           {({ data }) => (
             <UpstreamsTable
               rows={data.filter(isWanted)}
-              isGrouped={q === ''}
+              isGrouped={q.trim() === ''}
               empty={<NoUpstreams isFiltered={q !== ''} action={add} />}
             />
           )}
@@ -146,7 +146,7 @@ function UpstreamsTable({ rows, isGrouped, empty }: UpstreamsTableProps) {
 function ProtocolHead({ of, fares }: { of: readonly Upstream[]; fares: UpstreamFares }) {
   const { admin, tables } = useWords();
   const { states } = admin.routing;
-  const all = of.map(({ id }) => fares.of(id));
+  const all = of.filter(({ enabled }) => enabled).map(({ id }) => fares.of(id));
   const isResting = all.some(({ resting }) => resting.length > 0);
   const isFailing = all.some(({ failing }) => failing.length > 0);
   return (

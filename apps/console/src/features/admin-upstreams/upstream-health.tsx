@@ -12,7 +12,7 @@ import { Loaded } from '../../ui/states.tsx';
 import { Parts } from '../../ui/tables/parts.tsx';
 import { useSpeech } from '../../words/words.ts';
 
-/** Nodes of one part. */
+/** A part has this many nodes. */
 const PART = 10;
 
 /** Shows what each node sees of an upstream. */

@@ -9,7 +9,7 @@ import { Loaded } from '../../ui/states.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
 import { useTypedName } from './typed-name.tsx';
 
-/** For a deleted account, until nothing names its person. */
+/** Erases a deleted account; it is offered until no record names its person. */
 export function EraseButton({ of: user }: { of: User }) {
   const { admin } = useWords();
   const [isOpen, setOpen] = useState(false);

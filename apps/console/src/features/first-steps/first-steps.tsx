@@ -17,11 +17,11 @@ interface Step {
   text: string;
   /** Holds what it led to; undefined while it is to do. */
   result: string | undefined;
-  /** Undefined where another person does it. */
+  /** Is undefined where another person does it. */
   act: { label: string; to: string } | undefined;
 }
 
-/** From a new account to the first call; each step's result appears as it happens, and all of it goes once the first call is made. */
+/** Shows the steps from a new account to the first call. Each step's result appears as it happens, and all steps disappear after the first call. */
 export function FirstSteps() {
   const { words } = useSpeech();
   const { steps } = words.overview;
@@ -64,7 +64,7 @@ export function FirstSteps() {
 export const anyRequestQuery = (userId: number) =>
   requestsQuery({ user_id: userId, page_size: 1 }, { name: '90d', interval: 'day' });
 
-/** Undefined until all of it is known: half a checklist would say what is not so. */
+/** Returns undefined until all of it is known, because half a checklist would be wrong. */
 function useSteps(): Step[] | undefined {
   const speech = useSpeech();
   const { words, locale } = speech;

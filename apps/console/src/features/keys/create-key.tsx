@@ -6,7 +6,7 @@ import { useWords } from '../../words/words.ts';
 import { KeyFields, settingsOf } from './key-fields.tsx';
 import { KeySecretDialog } from './key-secret-dialog.tsx';
 
-/** From a name to the first call: the form, then the secret with snippets that use it, then the call as it arrives. */
+/** Leads from a name to the first call: the form, then the secret with snippets that use it, then the call as it arrives. */
 export function CreateKeyDialog({
   userId,
   isOpen,

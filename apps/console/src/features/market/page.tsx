@@ -35,9 +35,9 @@ import type { Prefetch } from '../../page-module.ts';
 const search = z.object({
   q: withDefault(z.string(), ''),
   kind: optional(z.enum(['chat', 'embedding'])),
-  page: pageNumber,
+  part: pageNumber,
 });
-/** Cards of one page. */
+/** A part has this many cards. */
 const PART = 24;
 
 const questionOf = ({ q, kind }: Pick<SearchOf<typeof search>, 'q' | 'kind'>) => ({
@@ -55,7 +55,7 @@ export const prefetch: Prefetch = (ask, { me, search: raw }) => {
 export function Page() {
   const { market } = useWords();
   const me = useMe();
-  const [{ q, kind, page }, change] = useSearchState(search);
+  const [{ q, kind, part }, change] = useSearchState(search);
   const list = useQuery(marketQuery(questionOf({ q, kind })));
   const { data: mine } = useQuery({ ...subscriptionsQuery(me.id), ...useLive() });
   const [target, setTarget] = useState<BuyTarget>();
@@ -78,8 +78,8 @@ export function Page() {
           ) : (
             <ModelGrid
               models={data}
-              page={page}
-              onPage={(to) => change({ page: to })}
+              part={part}
+              onPart={(to) => change({ part: to === 1 ? undefined : to })}
               subscriptions={subscriptions}
               onBuy={buy}
             />
@@ -93,17 +93,18 @@ export function Page() {
 
 interface ModelGridProps {
   models: readonly MarketModel[];
-  page: number;
-  onPage: (page: number) => void;
+  part: number;
+  onPart: (part: number) => void;
   subscriptions: ReadonlyMap<number, MyModel>;
   onBuy: (model: MarketModel) => void;
 }
 
-function ModelGrid({ models, page, onPage, subscriptions, onBuy }: ModelGridProps) {
+function ModelGrid({ models, part, onPart, subscriptions, onBuy }: ModelGridProps) {
+  const shown = Math.min(part, Math.ceil(models.length / PART));
   return (
     <>
       <ul className="grid grid-cols-[repeat(auto-fill,minmax(min(340px,100%),1fr))] gap-3">
-        {models.slice((page - 1) * PART, page * PART).map((model) => (
+        {models.slice((shown - 1) * PART, shown * PART).map((model) => (
           <li key={model.id}>
             <ModelCard
               model={model}
@@ -114,7 +115,7 @@ function ModelGrid({ models, page, onPage, subscriptions, onBuy }: ModelGridProp
         ))}
       </ul>
       {models.length > PART && (
-        <Pager page={page} pageSize={PART} total={models.length} onPage={onPage} />
+        <Pager page={shown} pageSize={PART} total={models.length} onPage={onPart} />
       )}
     </>
   );
@@ -138,14 +139,13 @@ interface MarketBarProps extends Pick<SearchOf<typeof search>, 'q' | 'kind'> {
 
 function MarketBar({ q, kind, onChange }: MarketBarProps) {
   const { market } = useWords();
-  const narrow = (patch: Search): void => onChange({ ...patch, page: undefined });
   return (
     <>
-      <SearchBox label={market.search} value={q} onSearch={(text) => narrow({ q: text })} />
+      <SearchBox label={market.search} value={q} onSearch={(text) => onChange({ q: text })} />
       <SelectFilter
         label={market.allKinds}
         value={kind ?? ''}
-        onChange={(value) => narrow({ kind: value })}
+        onChange={(value) => onChange({ kind: value })}
         options={[
           { value: '', label: market.allKinds },
           { value: 'chat', label: market.kinds.chat },

@@ -96,7 +96,7 @@ interface UpstreamFilterProps {
   onChange: (value: string) => void;
 }
 
-/** For administrators alone: suppliers are the operator's. */
+/** Only administrators get these filters, because users do not see suppliers. */
 function UpstreamFilter({ accountId, value, onChange }: UpstreamFilterProps) {
   const { usage } = useWords();
   return (

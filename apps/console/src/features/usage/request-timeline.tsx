@@ -16,7 +16,7 @@ const FILLS = {
   stream: 'fill-series-3',
 } as const;
 
-/** From arrival to booking, drawn to scale. */
+/** Draws the time from arrival to booking, to scale. */
 export function RequestTimeline({ of: receipt }: { of: UsageReceipt }) {
   const words = useWords();
   const { spans, totalMs, bookedMs } = timelineOf(receipt);

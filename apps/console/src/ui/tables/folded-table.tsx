@@ -4,15 +4,15 @@ import { formatCount } from '../format.ts';
 import { ChevronRight } from '../icons.tsx';
 import { groupsOf, linesOf, type Group, type Line } from './groups.ts';
 import { Pager } from './pager.tsx';
-import { optional, pageNumber, useSearchState, withDefault, z } from './search-state.ts';
+import { optional, pageNumber, useSearchState, z } from './search-state.ts';
 import { Table, type Column, type TableProps } from './table.tsx';
 
-/** The lines of one part: with what stands above it, a page is at most three screens long. */
+/** A part has this many lines, so that a page with its other content is at most three screens long. */
 const PART = 25;
-const search = z.object({ part: pageNumber, open: optional(withDefault(z.string(), '')) });
+const search = z.object({ part: pageNumber, open: optional(z.string()) });
 
 interface FoldedTableProps<Row> extends TableProps<Row> {
-  /** The name of the group of a row. A list of more than one part is folded by it; without it such a list stands flat, e.g. while one searches. */
+  /** Names the group of a row. A list of more than one part is folded by it; without it such a list stands flat, e.g. while one searches. */
   groupOf?: ((row: Row) => string) | undefined;
   /** Shows what a group is and how it does. */
   head: (group: Group<Row>) => ReactNode;
@@ -25,11 +25,11 @@ export function FoldedTable<Row>(props: FoldedTableProps<Row>) {
   const speech = useSpeech();
   if (table.rows.length <= PART) return <Table {...table} />;
   const groups = groupOf ? groupsOf(table.rows, groupOf) : [];
-  const lines =
-    groups.length > 1
-      ? linesOf(groups, (name) => name === open)
-      : table.rows.map((row): Line<Row> => ({ row }));
+  const isFolded = groups.length > 1;
+  const lines = isFolded ? linesOf(groups, (name) => name === open) : flatLines(table.rows);
   const shown = Math.min(part, Math.ceil(lines.length / PART));
+  const toggle = (group: Group<Row>, isOpen: boolean): void =>
+    change({ open: isOpen ? undefined : group.name, part: partOf(groups.indexOf(group)) });
   return (
     <>
       <Table
@@ -40,7 +40,7 @@ export function FoldedTable<Row>(props: FoldedTableProps<Row>) {
             <GroupHead
               of={line.group}
               isOpen={line.isOpen}
-              onToggle={() => change({ open: line.isOpen ? undefined : line.group.name, part })}
+              onToggle={() => toggle(line.group, line.isOpen)}
             >
               {head(line.group)}
             </GroupHead>
@@ -52,12 +52,19 @@ export function FoldedTable<Row>(props: FoldedTableProps<Row>) {
         pageSize={PART}
         total={lines.length}
         onPage={(to) => change({ part: to === 1 ? undefined : to })}
-        {...(groups.length > 1 && {
-          text: totalText(table.rows.length, groups.length, speech),
-        })}
+        {...(isFolded && { text: totalText(table.rows.length, groups.length, speech) })}
       />
     </>
   );
+}
+
+function flatLines<Row>(rows: readonly Row[]): Line<Row>[] {
+  return rows.map((row) => ({ row }));
+}
+
+/** Returns the part of a line as the address names it. All groups before the one that is toggled are folded, so its index is its line. */
+function partOf(line: number): number | undefined {
+  return line < PART ? undefined : Math.floor(line / PART) + 1;
 }
 
 function totalText(rows: number, groups: number, { words, locale }: Speech): string {

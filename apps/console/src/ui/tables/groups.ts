@@ -12,14 +12,7 @@ export function groupsOf<Row>(
   rows: readonly Row[],
   nameOf: (row: Row) => string,
 ): readonly Group<Row>[] {
-  const groups = new Map<string, Row[]>();
-  for (const row of rows) {
-    const name = nameOf(row);
-    const group = groups.get(name);
-    if (group) group.push(row);
-    else groups.set(name, [row]);
-  }
-  return [...groups].map(([name, of]) => ({ name, rows: of }));
+  return [...Map.groupBy(rows, nameOf)].map(([name, of]) => ({ name, rows: of }));
 }
 
 /** Returns the heads of all groups, and the rows of those that are open. */

@@ -14,7 +14,7 @@ export function Pager({
   page: number;
   pageSize: number;
   total: number;
-  /** In place of the rows that the page shows. */
+  /** Replaces the text about the shown rows. */
   text?: string;
   onPage: (page: number) => void;
 }) {

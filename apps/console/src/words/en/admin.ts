@@ -48,7 +48,7 @@ export const admin = {
   models: {
     title: 'Models',
     purpose: 'The catalogue: what is for sale, at which price, under which name.',
-    search: 'Search by name',
+    search: 'Search by name or owner',
     add: 'Add model',
     empty: 'No model yet',
     emptyText: 'Add one with its price, then route it to an upstream.',

@@ -46,7 +46,7 @@ export const admin: typeof en.admin = {
   models: {
     title: '模型',
     purpose: '目录：出售什么、什么价格、使用什么名称。',
-    search: '按名称搜索',
+    search: '按名称或所有者搜索',
     add: '添加模型',
     empty: '还没有模型',
     emptyText: '添加模型并设置价格，然后把它路由到上游。',
