@@ -61,7 +61,7 @@ async function book(
   { id, body }: { id: number; body: BookDeadLetter },
 ): Promise<DeadLetterResponse> {
   const config = comparingSchema.parse(process.env);
-  // With another SHARDS the subscription would be searched in another shard, where it has no record.
+  // Another SHARDS would search the subscription in another shard, where it has no record.
   await new ShardCount(dataSource, config).refuseOther();
   const balances = offlineReconciler(dataSource, redis, config);
   try {

@@ -106,9 +106,10 @@ export class DeadLettersService {
     return whileLocked(this.dataSource, lock, async () => work(await this.open(id)));
   }
 
-  private async compare({ payload }: RelayedEvent): Promise<void> {
+  private async compare({ payload, seq }: RelayedEvent): Promise<void> {
     const place = placeSchema.parse(parseJson(payload));
-    if (place.kind === 'withdraw' || (await this.balances.compare(place))) return;
+    // A withdrawal is repeated in Redis. Tokens that a request released into it become a credit, as usage does.
+    if ((place.kind === 'withdraw' && seq === '0') || (await this.balances.compare(place))) return;
     throw new Refusal('service_unavailable', {
       detail: `The balance of subscription ${place.id} cannot be compared with Redis now`,
       retryAfterSeconds: COMPARED_AGAIN_SECONDS,

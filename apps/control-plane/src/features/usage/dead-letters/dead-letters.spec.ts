@@ -200,23 +200,30 @@ describe('a dead letter', () => {
     expect(await balanceOf(parts)).toBe(1_000);
   });
 
-  test('of a withdrawal is booked as it was numbered', async () => {
-    const parts = await subscribed();
-    const withdrawalId = await ledger.beginWithdrawal(parts.subscriptionId);
-    const rid = uuidv7(Date.now());
-    const event = withdrawEvent(5, {
-      ...parts,
-      ...{ withdrawalId, rid, subscriptionId: 999_999, seq: 2 },
-    });
-    await ingest.ingest([event]);
-    const { id } = await letterOf(event.rid);
-    expect(
-      await admin('POST', `/admin/dead-letters/${id}/book`, {
-        fields: { subscription_id: parts.subscriptionId },
-      }),
-    ).toMatchObject({ status: 200, body: { resolution: 'booked' } });
-    expect(await balanceOf(parts)).toBe(995);
-  });
+  test.each([0, 5])(
+    'of what a request released is debited once in Redis too: %i taken',
+    async (taken) => {
+      const parts = await subscribed();
+      const withdrawalId = await ledger.beginWithdrawal(parts.subscriptionId);
+      const rid = uuidv7(Date.now());
+      const event = withdrawEvent(5, {
+        ...parts,
+        ...{ withdrawalId, rid, subscriptionId: 999_999, seq: 2 },
+      });
+      await ingest.ingest([event]);
+      const { id } = await letterOf(event.rid);
+      const key = keysOf(plane, parts.account.id, parts.model.id);
+      await plane.app.get(REDIS).hincrby(key, 'bal', -taken);
+      expect(
+        await admin('POST', `/admin/dead-letters/${id}/book`, {
+          fields: { subscription_id: parts.subscriptionId },
+        }),
+      ).toMatchObject({ status: 200, body: { resolution: 'booked' } });
+      await eventually(() => isCredited(parts));
+      expect(await balanceOf(parts)).toBe(995);
+      expect(await ledger.live(parts.account, parts.model)).toMatchObject({ balance: 995 });
+    },
+  );
 
   test('of a day that was dropped is booked only when a person says so', async () => {
     const parts = await subscribed();

@@ -5,7 +5,7 @@ import { RATED_TOKENS } from '../../../platform/database/summed-columns.ts';
 import { filledAt, ShardEpochs } from '../../epochs/shard-epochs.sql.ts';
 import { LiveStateService } from '../../live-state/live-state.service.ts';
 import { TokenLedger, type LockedSubscription } from '../../subscriptions/token-ledger.service.ts';
-import { isWithdrawal, reapOf, type ReadEvent } from './read-event.ts';
+import { isRepeated, reapOf, type ReadEvent } from './read-event.ts';
 
 const bookedRow = z.object({
   rid: z.string(),
@@ -65,7 +65,7 @@ export class LateUsage {
     current: ReadonlyMap<string, string>,
     { isLate }: { isLate: boolean },
   ): ReadEvent[] {
-    return booked.filter((read) => !isWithdrawal(read) && (isLate || this.isLate(read, current)));
+    return booked.filter((read) => !isRepeated(read) && (isLate || this.isLate(read, current)));
   }
 
   /** Events of an ended epoch have no position in today's outbox. */
@@ -126,7 +126,7 @@ export class LateUsage {
   ): Promise<AdoptedUsage[]> {
     const known = [...duplicates, ...booked.filter(isFirstInRedis)].filter(
       (read) =>
-        !isWithdrawal(read) &&
+        !isRepeated(read) &&
         read.relayed.outboxId !== '' &&
         read.relayed.epoch !== '' &&
         read.relayed.epoch === current.get(this.epochs.shardOf(read.event.payload.account_id)),
@@ -135,7 +135,7 @@ export class LateUsage {
     const [rows]: [unknown[], number] = await tx.query(
       `UPDATE usage_events u SET shard = v.shard, outbox_ms = split_part(v.outbox, '-', 1)::bigint, outbox_n = split_part(v.outbox, '-', 2)::bigint
        FROM unnest($1::date[], $2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[]) AS v(day, rid, seq, shard, epoch, outbox, delta, corrected)
-       WHERE u.day = v.day AND u.rid = v.rid AND u.seq = v.seq AND (u.kind <> 'withdraw' OR u.seq = 2)
+       WHERE u.day = v.day AND u.rid = v.rid AND u.seq = v.seq AND NOT (u.kind = 'withdraw' AND u.seq = 0)
          AND (u.shard IS NULL OR (v.corrected IS NOT NULL AND u.created_at < ${filledAt('v.epoch')}))
        RETURNING u.subscription_id, u.user_id, u.seq, u.delta, u.charge, u.budgets, CASE WHEN u.kind = 'usage' THEN ${RATED_TOKENS} END AS reported, v.delta - coalesce(v.corrected, 0) AS debited`,
       [

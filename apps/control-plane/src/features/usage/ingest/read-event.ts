@@ -107,8 +107,8 @@ function faultOf({ rid, seq, delta, payload }: UsageEvent): string | null {
   }
 }
 
-/** Redis learns of a withdrawal when it is repeated there. Nothing repeats what a request released into it in an epoch that is gone. */
-export function isWithdrawal({ event }: ReadEvent): boolean {
+/** Returns true for a withdrawal, of which Redis learns when it is repeated there. Nothing repeats a release (seq 2) of an epoch that has ended. */
+export function isRepeated({ event }: ReadEvent): boolean {
   return event.payload.kind === 'withdraw' && event.seq === 0;
 }
 

@@ -12,12 +12,14 @@ const MINUTE = Date.UTC(2026, 10, 28, 10, 20);
 const HOUR_MS = 3_600_000;
 const REAP = { kind: 'reap', ...REQUESTED };
 
-/** The row's names and what is not 0 in it. */
+const filled = (counts: readonly number[]): number[][] =>
+  counts.flatMap((count, bucket) => (count === 0 ? [] : [[bucket, count]]));
+/** Returns the row's names and what is not 0 in it. */
 const shown = ({ sums, duration, firstToken, ...row }: RollupDelta) => ({
   ...row,
   ...Object.fromEntries(Object.entries(sums).filter(([, value]) => value !== 0)),
-  duration: duration.flatMap((count, bucket) => (count === 0 ? [] : [[bucket, count]])),
-  firstToken: firstToken.flatMap((count, bucket) => (count === 0 ? [] : [[bucket, count]])),
+  duration: filled(duration),
+  firstToken: filled(firstToken),
 });
 const rows = (...events: Parameters<typeof rollupDeltas>[0]) => rollupDeltas(events).map(shown);
 const row = { periodMs: MINUTE, userId: 11, keyId: 22, modelId: 44 };

@@ -172,7 +172,7 @@ interface Source {
   fromJournal: boolean;
   /** True when a person decided to book it although its day was dropped. */
   isConfirmed?: boolean;
-  /** True for finals from a journal, which Redis does not have. */
+  /** True for events that Redis does not have: finals from a journal, and letters whose balance was compared. */
   isLate?: boolean;
 }
 

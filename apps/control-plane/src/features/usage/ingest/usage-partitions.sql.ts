@@ -131,7 +131,7 @@ export class UsagePartitions {
     return isDropped;
   }
 
-  /** With USAGE_ARCHIVE=required a day is dropped only when all of its rows were exported; the lock prevents a late row in between. */
+  /** Returns whether a day may be dropped: USAGE_ARCHIVE=required demands that all of its rows were exported. The lock prevents a late row in between. */
   private async mayGo(
     tx: EntityManager,
     { table, day }: { table: string; day: string },

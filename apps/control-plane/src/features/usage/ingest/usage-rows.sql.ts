@@ -10,7 +10,7 @@ import {
   usageRowText,
 } from './usage-row.ts';
 
-/** For fewer rows a prepared INSERT costs both sides less. */
+/** A prepared INSERT of fewer rows costs both sides less. */
 const COPIED_MIN = 100;
 /** A backlog contains finals that nodes repeat, many in a row, and a refused COPY wastes its work, so this many batches are inserted afterwards. */
 const INSERTS_AFTER_REFUSAL = 20;
