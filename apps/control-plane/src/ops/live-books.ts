@@ -31,13 +31,13 @@ const subscriptionRow = z.object({
 
 /** One subscription whose balances differ. */
 export interface Difference {
-  /** Null where the books have no such subscription. */
+  /** Is null where the books have no such subscription. */
   subscription_id: number | null;
   user_id: number;
   model_id: number;
   /** The books' balance less overdraft. Null without a row. */
   book_tokens: number | null;
-  /** Null where Redis has nothing of it. */
+  /** Is null where Redis has nothing of it. */
   redis_tokens: number | null;
   /** Purchases that Redis has applied and the books do not know. */
   lost_credits: number;

@@ -4,9 +4,9 @@ import { parseJson } from '../../platform/parse-json.ts';
 import { remembered } from '../../platform/remembered.ts';
 
 interface RelayedPayload {
-  /** Null where it carries none. */
+  /** Is null where it carries none. */
   mac: string | null;
-  /** Undefined where the text is no JSON. */
+  /** Is undefined where the text is no JSON. */
   value: unknown;
   /** The value, where it is a final that needs no schema. */
   plain: UsageFinal | null;

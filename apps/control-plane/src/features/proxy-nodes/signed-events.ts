@@ -15,7 +15,6 @@ const signedOf = z.discriminatedUnion('kind', [
 
 /** An event that a node signs: its final, or what a hold of it had used when it was reaped. */
 export interface SignedEvent {
-  relayed: RelayedEvent;
   kind: 'usage' | 'reap';
   /** The node's name. */
   node: string;
@@ -46,5 +45,5 @@ export function signedEvent(relayed: RelayedEvent): SignedEvent | null {
       (usedTokens === 0 && isHoldSigned(use, mac, hash))
     );
   };
-  return { relayed, kind, node, isSignedBy };
+  return { kind, node, isSignedBy };
 }

@@ -163,7 +163,7 @@ export class ConnectionTestService {
     return { ...judged(answer, { credential, isRead: usage !== null }), usage, names: [] };
   }
 
-  /** Null where the provider has no list. */
+  /** Returns null where the provider has no list. */
   private async listModels(row: Upstream, credential: Credential | null): Promise<Asked | null> {
     const { models } = PROVIDERS[row.protocol];
     if (!models) return null;

@@ -165,7 +165,7 @@ export class UpstreamsService {
     });
   }
 
-  /** For routes: the upstream's protocol, with the row kept from deletion until `tx` ends. Undefined when there is none. */
+  /** Returns the upstream's protocol for routes, and keeps the row from deletion until `tx` ends. Returns undefined when there is none. */
   async protocolOf(tx: EntityManager, id: number): Promise<UpstreamProtocol | undefined> {
     const row = await tx
       .getRepository(Upstream)

@@ -33,7 +33,7 @@ const HASHED_FOLDER = 'assets/';
 /** The folder beside this app, in a checkout and in an image alike. */
 export const BUILT_CONSOLE = path.resolve(import.meta.dirname, '../../../../console/dist/web');
 
-/** Undefined where no console was built: the interface works without one. */
+/** Returns undefined where no console was built: the interface works without one. */
 export function readConsole(folder: string): ConsoleFiles | undefined {
   const pageFile = path.join(folder, PAGE);
   if (!existsSync(pageFile)) return undefined;

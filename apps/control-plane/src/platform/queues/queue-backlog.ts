@@ -17,7 +17,7 @@ const UNDONE: JobType[] = ['wait', 'active', 'delayed', 'prioritized', 'failed']
 
 const TRIED: JobType[] = UNDONE.filter((state) => state !== 'failed');
 const TRIED_STATES: ReadonlySet<string> = new Set(['waiting', 'active', 'delayed', 'prioritized']);
-/** To find the oldest job, this many ids are read from the old end of each list. */
+/** The search for the oldest job reads this many ids from the old end of each list. */
 const HEADS_MAX = 1_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 

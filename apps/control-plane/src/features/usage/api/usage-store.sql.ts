@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../../platform/database/columns.ts';
 import { isStatementTimeout } from '../../../platform/database/database-errors.ts';
-import { Transactions } from '../../../platform/database/transactions.ts';
+import { Transactions, type Isolation } from '../../../platform/database/transactions.ts';
 import { Refusal } from '../../../platform/http/refusal.ts';
 import type { QuerySource } from '../query-source.ts';
 import { lastUsesOf, type UsedKeys } from '../last-uses.sql.ts';
@@ -62,11 +63,13 @@ export class UsageStore {
     return this.ask(selectStatistics(question, rowsMax));
   }
 
-  /** Returns the groups with the largest use, then the sums of all. */
+  /** Returns the groups with the largest use, then the sums of all. The span and the sums it bounds come from one snapshot. */
   async top(question: TopQuestion): Promise<unknown[]> {
-    const [prices] = await this.ask(selectPrices(question));
-    const [span] = await this.ask<RecentSpan>({ sql: RECENT_SPAN, parameters: [] });
-    return this.ask(selectTop(question, pricesRow.parse(prices), span));
+    return this.within('REPEATABLE READ', async (tx) => {
+      const [prices] = await queryIn(tx, selectPrices(question));
+      const [span] = await queryIn<RecentSpan>(tx, { sql: RECENT_SPAN, parameters: [] });
+      return queryIn(tx, selectTop(question, pricesRow.parse(prices), span));
+    });
   }
 
   /** Returns the traffic of today and of the last 24 hours, of all accounts. */
@@ -95,18 +98,30 @@ export class UsageStore {
     return budgetedRow.parse(row);
   }
 
-  private async ask<Row>({ sql, parameters }: Statement): Promise<Row[]> {
+  private ask<Row>(statement: Statement): Promise<Row[]> {
+    return this.within('READ COMMITTED', (tx) => queryIn(tx, statement));
+  }
+
+  /** Does the work in one transaction with the limits of a question. */
+  private async within<T>(
+    isolation: Isolation,
+    work: (tx: EntityManager) => Promise<T>,
+  ): Promise<T> {
     try {
       return await this.transactions.run(async (tx) => {
         await tx.query(
           "SELECT set_config('statement_timeout', $1, true), set_config('work_mem', $2, true)",
           [`${this.questionMs}ms`, MEMORY],
         );
-        return tx.query(sql, parameters);
-      });
+        return work(tx);
+      }, isolation);
     } catch (error) {
       if (!isStatementTimeout(error)) throw error;
       throw new Refusal('query_too_large', { detail: NARROW });
     }
   }
+}
+
+function queryIn<Row>(tx: EntityManager, { sql, parameters }: Statement): Promise<Row[]> {
+  return tx.query(sql, parameters);
 }
