@@ -237,7 +237,7 @@ export const configSchema = z.object({
     .max(600_000)
     .default(0)
     .describe(
-      'After SIGTERM the node is not ready, but serves for so long: longer than what stands before it takes to ask /readyz twice.',
+      'After SIGTERM the node is not ready, but serves for so long: longer than what stands before it takes to ask /readyz three times.',
     ),
   DRAIN_TIMEOUT_MS: count(30_000).describe('Time running requests have to finish after SIGTERM.'),
 });

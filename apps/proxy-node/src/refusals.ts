@@ -217,7 +217,7 @@ export function modelNotFound(name: string): Refusal {
   return new Refusal('model_not_found', { param: 'model', detail: modelNotFoundText(name) });
 }
 
-/** With `enoughTokens` the request certainly starts; fewer may be enough, because a prompt is bounded by its bytes before it is counted. */
+/** A request certainly starts with `enoughTokens`; fewer may be enough, because a prompt is bounded by its bytes before it is counted. */
 export function balanceTooLow(balance: number, enoughTokens: number): Refusal {
   return new Refusal('balance_too_low', {
     detail: balanceTooLowText(String(balance), String(enoughTokens)),

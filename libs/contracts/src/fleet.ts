@@ -29,18 +29,18 @@ export function shardsAbility(shards: number): string {
   return `shards=${shards}`;
 }
 
-/** Undefined where none is named. */
+/** Returns undefined where none is named. */
 export function shardsOf(abilities: readonly string[]): number | undefined {
   const named = abilities.find((ability) => ability.startsWith('shards='));
   return named === undefined ? undefined : Number(named.slice('shards='.length));
 }
 
-/** The seconds by which a node's clock is ahead of its providers' (below 0: behind), as an ability of its report, for the same reason. */
+/** The seconds by which a node's clock is ahead of its providers' (below 0: behind), as an ability of its report. */
 export function clockAbility(aheadMs: number): string {
   return `clock_ahead_s=${Math.round(aheadMs / 1000)}`;
 }
 
-/** Undefined for a node whose clock agrees with its providers', or that has not compared it. */
+/** Returns undefined for a node whose clock agrees with its providers', or that has not compared it. */
 export function clockAheadMs(abilities: readonly string[]): number | undefined {
   const named = abilities.find((ability) => ability.startsWith('clock_ahead_s='));
   return named === undefined ? undefined : Number(named.slice('clock_ahead_s='.length)) * 1000;

@@ -22,7 +22,7 @@ export const READ_FORMATS: readonly string[] = Object.entries(FORMATS).map(
   ([format, number]) => `${format}:${number}`,
 );
 
-/** Undefined for a process that names nothing. */
+/** Returns undefined for a process that names nothing. */
 export function readFormatsOf(abilities: readonly string[]): FormatNumbers | undefined {
   const named = abilities.flatMap((ability) => {
     const [, format, number] = READ_FORMAT.exec(ability) ?? [];

@@ -46,7 +46,7 @@ export class BackgroundMarks {
     return (await this.#redis.zscore(this.#key(place), SHOWN)) !== null;
   }
 
-  /** Null where it is not marked. */
+  /** Returns null where it is not marked. */
   async read(place: BackgroundPlace): Promise<BackgroundNews | null> {
     const key = this.#key(place);
     const [shown, cancelled] = await Promise.all([

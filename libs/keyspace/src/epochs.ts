@@ -18,7 +18,7 @@ export class Epochs {
     this.#library = library;
   }
 
-  /** Null while the shard has none or is being filled. */
+  /** Returns null while the shard has none or is being filled. */
   async read(shard: string): Promise<string | null> {
     const found = await this.readRaw(shard);
     return found?.startsWith(REBUILDING) ? null : found && epochIn(found);

@@ -47,7 +47,7 @@ const fleetMessageSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('end_request'), rid: z.uuid(), mac: z.string().max(128) }),
 ]) satisfies z.ZodType<FleetMessage>;
 
-/** Undefined for anything else, as the messages of a later release. */
+/** Returns undefined for anything else, as the messages of a later release. */
 export function parseFleetMessage(value: unknown): FleetMessage | undefined {
   return fleetMessageSchema.safeParse(value).data;
 }

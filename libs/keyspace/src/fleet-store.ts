@@ -70,7 +70,7 @@ export class FleetStore {
     return { kind: 'published' };
   }
 
-  /** Null before the first publication, after Redis lost its data, and when what stands there is no version. */
+  /** Returns null before the first publication, after Redis lost its data, and when what stands there is no version. */
   async currentVersion(): Promise<number | null> {
     return versionOf(await this.#text(keys.currentSnapshot));
   }
@@ -81,7 +81,7 @@ export class FleetStore {
     return text !== null && versionOf(text) === null;
   }
 
-  /** Not judged yet, see `sealFault`. Null where there is no seal. */
+  /** Returns the seal, which the caller must judge with `sealFault`; null when there is none. */
   async fetchSeal(version: number): Promise<SnapshotSeal | null> {
     const text = await this.#text(keys.snapshotSeal(version));
     return text === null ? null : readJson(text, snapshotSealSchema);
@@ -160,7 +160,7 @@ export class FleetStore {
     await this.announce({ kind: 'desired', node: name });
   }
 
-  /** Null for a node without a desired state. */
+  /** Returns null for a node without a desired state. */
   async getDesired(name: string): Promise<DesiredNodeState | null> {
     const text = await this.#redis.hget(keys.desired, name);
     return text === null ? null : readJson(text, desiredNodeStateSchema);
@@ -201,7 +201,7 @@ export class FleetStore {
     if (instances.length > 0) await this.#redis.hdel(keys.controlPlanes, ...instances);
   }
 
-  /** By instance; null for one whose report cannot be read. */
+  /** Maps instances to their reports; null for a report that cannot be read. */
   async listControlPlanes(): Promise<Map<string, ControlPlaneReport | null>> {
     const texts = await this.#redis.hgetall(keys.controlPlanes);
     return new Map(

@@ -29,7 +29,7 @@ export class IncidentReports {
   }
 }
 
-/** Undefined for what another program wrote. */
+/** Returns undefined for what another program wrote. */
 function uploadOf(fields: readonly string[]): IncidentUpload | undefined {
   const [, node, , at, , body, , proof] = fields;
   if (node === undefined || at === undefined || body === undefined || proof === undefined)

@@ -138,7 +138,7 @@ function holdPrefix(shard: string): string {
   return `${tag(shard)}:hold:`;
 }
 
-/** By shard: a request names its shard in twenty keys. */
+/** Caches names by shard, because a request names its shard in twenty keys. */
 const tags = new Map<string, string>();
 
 function tag(shard: string): string {

@@ -54,7 +54,7 @@ export async function checkBudgetSpend(worlds: readonly World[], callers: number
   assert.ok(samples.count > 0 && samples.most <= AMOUNT, `${samples.most} were used and held`);
 }
 
-/** Undefined once the budget is used up. */
+/** Returns undefined once the budget is used up. */
 async function complete(store: MeteringStore, tenant: Tenant): Promise<Ended | undefined> {
   for (;;) {
     const asked = request(tenant, { wantTokens: 3 * CHARGE, minTokens: CHARGE });

@@ -39,7 +39,7 @@ export interface ModelSubscription {
   balance: number;
   held: number;
   running: number;
-  /** Null until a credit or a record came. */
+  /** Is null until a credit or a record came. */
   creditSeq: number | null;
   withdrawalId: string | null;
   taken: number;

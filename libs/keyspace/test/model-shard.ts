@@ -19,7 +19,7 @@ import {
 export abstract class ModelShard {
   now: number;
   protected latestMs = 0;
-  /** Null while the shard is fenced. */
+  /** Is null while the shard is fenced. */
   epoch: string | null = 'e1';
   /** Filled again: until running requests have taken their holds again, nothing is admitted or withdrawn and no hold grows. */
   isRestoring = false;

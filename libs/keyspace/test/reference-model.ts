@@ -137,7 +137,7 @@ export class ReferenceModel extends ModelRequests {
     });
   }
 
-  /** Undefined when the lease was given up (`leaseMs` 0). */
+  /** Returns undefined when the lease was given up (`leaseMs` 0). */
   relay({
     owner,
     leaseMs,

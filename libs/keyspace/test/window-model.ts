@@ -17,7 +17,7 @@ export class WindowModel {
     WINDOW_NAMES.map((name) => [name, []]),
   ) as unknown as Record<RateWindow, number[]>;
 
-  /** Undefined when the request fits every limit. Changes nothing. */
+  /** Returns undefined when the request fits every limit. Changes nothing. */
   denial(
     limits: Limits,
     now: number,

@@ -31,7 +31,7 @@ export interface HoldPlan {
   coveredPromptTokens: number;
   /** Plain tokens of what the caller sends, which limits count: estimated, and at most. */
   promptTokens: { estimate: number; most: number };
-  /** For budgets that count tokens as reported. */
+  /** Bounds plain tokens, for budgets that count tokens as reported. */
   plainTokens: PlainTokens;
   /** The part of the prompt bound, in plain tokens, for all but the text: messages, images, inputs without a bound. */
   besideTextTokens: number;

@@ -25,7 +25,7 @@ export { readUpstreamError, retryAfterMs, upstreamError } from './errors/upstrea
 export { readChatUsage } from './answers/openai/chat-usage.ts';
 export { toChatUsage } from './usage/chat-usage.ts';
 export { readMessagesUsage } from './answers/anthropic/messages-usage.ts';
-export { statedLimits, type StatedLimits } from './usage/stated-limits.ts';
+export { statedLimits, type StatedLimit, type StatedLimits } from './usage/stated-limits.ts';
 export { toMessagesUsage } from './usage/messages-usage.ts';
 export { toResponsesUsage } from './usage/responses-usage.ts';
 export { continuationAsk } from './continuation/continuation-ask.ts';

@@ -29,7 +29,7 @@ export const MODEL_KINDS = ['chat', 'embedding'] as const;
 
 /** A price version has at most so many tiers beside its own weights. */
 export const PRICE_TIERS_MAX = 4;
-/** The weight of a class that was added later is absent where its parent's weight holds, so that older nodes read the document. */
+/** An absent weight of an optional class is its parent's. */
 const microWeights = weightFields(microWeight, microWeight.optional());
 
 /** The weights of a request whose charged prompt tokens are more than a threshold, in place of those of its price version. */
@@ -44,11 +44,11 @@ export const priceVersionSchema = z.strictObject({
   /** Unix ms; the version in force at admission is the last one not after it. */
   effective_at: z.number().int().nonnegative(),
   ...microWeights,
-  /** Ascending by their thresholds. Absent without any: nodes need the ability `price_tiers`. */
+  /** The tiers ascend by their thresholds; absent without any. */
   tiers: z.array(priceTierSchema).min(1).max(PRICE_TIERS_MAX).optional(),
-  /** Millionths by premium (`service_tier=priority`); absent without any, so that older nodes read the document. */
+  /** Maps premiums (`service_tier=priority`) to millionths; absent without any. */
   multipliers: z.record(premiumSchema, microWeight).optional(),
-  /** Micro-units of money for a million charged tokens, which budgets in money count by. Absent in documents of earlier releases. */
+  /** Micro-units of money for a million charged tokens, which budgets in money count by. */
   price_per_million: z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER).optional(),
 });
 export type PriceVersion = z.infer<typeof priceVersionSchema>;
@@ -109,7 +109,7 @@ export const snapshotModelSchema = z.strictObject({
   created: z.number().int().nonnegative(),
   context_window: z.number().int().positive().nullable(),
   max_output_tokens: z.number().int().positive().nullable(),
-  /** Output tokens of a request without a limit; absent where the node's default holds, as older nodes do not know it. */
+  /** Output tokens of a request without a limit; absent where the node's default applies. */
   default_output_tokens: z.number().int().positive().optional(),
   /** Tokens held for each input that no byte of the request bounds (a document, a file by its id); null = the whole context window is held. */
   unbounded_input_tokens: z.number().int().nonnegative().nullable(),

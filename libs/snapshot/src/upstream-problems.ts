@@ -21,7 +21,7 @@ function unspokenUpstreams({ upstreams, spokenProtocols }: RoutingRows): ConfigP
         'error',
         'upstream',
         id,
-        `upstream "${name}" waits: a node of an earlier release does not speak ${protocol} with a credential of type ${authType}; update it or remove it`,
+        `upstream "${name}" waits: a node has not reported that it speaks ${protocol} with a credential of type ${authType}; update it or remove it`,
       ),
     );
 }

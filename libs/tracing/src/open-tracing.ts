@@ -1,7 +1,7 @@
 import type { TracesSettings } from './settings.ts';
 import type { TracedService, Tracing } from './tracing.ts';
 
-/** Null while tracing is off: the SDK is loaded only when it is on. */
+/** Returns null while tracing is off: the SDK is loaded only when it is on. */
 export async function openTracing(
   settings: TracesSettings,
   service: TracedService,

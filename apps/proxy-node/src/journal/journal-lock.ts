@@ -56,9 +56,9 @@ export async function lockJournal(
 }
 
 /**
- * Undefined while another process has the folder, or may have it. The lock is the kernel's lock on `lock.db` (fcntl, through SQLite): it
- * holds between containers of one machine too, whose process ids say nothing to each other. It needs a local disk.
- * No part of the process may open `lock.db` by other means: closing such a file gives the kernel's lock back.
+ * Returns undefined while another process has the folder, or may have it. The lock is the kernel's lock on `lock.db` (fcntl, through SQLite): it
+ * holds between containers of one machine too, whose process ids say nothing to each other. It needs a local disk. No part of the process may open
+ * `lock.db` by other means: closing such a file gives the kernel's lock back.
  */
 export function tryLock(folder: string): JournalLock | undefined {
   const database = openExclusively(join(folder, LOCK_FILE));

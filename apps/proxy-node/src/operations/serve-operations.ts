@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { Router } from '../http/router.ts';
 import type { Operations } from './operations.ts';
 
-/** Envoy leaves out a host that answers so, also where it uses all because most seem away. */
+/** Envoy does not count a host that answers so when it decides whether too few are healthy. */
 const AWAY = { 'x-envoy-immediate-health-check-fail': 'true' };
 
 /** Registers the paths of probes and of the scraper. */

@@ -23,7 +23,7 @@ export interface Delivery {
   /** Filled as upstreams are tried. */
   readonly attempts: RouteAttempt[];
   readonly passing: AnswerMeter;
-  /** Null where no other upstream may continue its answer. */
+  /** Is null where no other upstream may continue its answer. */
   readonly delivered: Delivered | null;
   /** The client left, the node stops, or access was withdrawn: no further upstream is asked. */
   readonly isOver: boolean;
@@ -60,7 +60,7 @@ export class Tries {
     return (this.#adapted ??= new Set());
   }
 
-  /** By route: whether it was asked for the rest of an answer with its beginning as a prefill, or has refused that. */
+  /** Maps each route to whether it was asked to continue an answer from a prefill, or has refused that. */
   get prefills(): Map<number, 'asked' | 'refused'> {
     return (this.#prefills ??= new Map());
   }

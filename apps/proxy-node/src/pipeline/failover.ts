@@ -154,7 +154,7 @@ export class Failover implements TryHost {
     return false;
   }
 
-  /** Null when nothing is left of the limit. */
+  /** Returns null when nothing is left of the limit. */
   async #attemptRest(
     delivery: Delivery,
     tries: Tries,

@@ -34,7 +34,7 @@ export class FirstTry implements AnswerListener, MeteredListener {
   readonly tries: Tries;
   readonly listener: MeteredListener;
   readonly #startedAt = monotonicMs();
-  /** Null until a route is chosen. */
+  /** Is null until a route is chosen. */
   next: Next | null = null;
 
   constructor(host: TryHost, delivery: Delivery, listener: MeteredListener) {

@@ -15,12 +15,12 @@ export interface Reported {
   isFinal: boolean;
 }
 
-/** Null where nothing is reported. */
+/** Returns null where nothing is reported. */
 export function judgedReport({ usage }: Reported, bounds: UsageBounds): Judgement | null {
   return usage && !saysNothing(usage) ? judgeUsage(usage, bounds) : null;
 }
 
-/** Without its output, which a side that is not reported leaves to the gateway's count. */
+/** Returns the report without its output, because the gateway's count replaces a side that is not reported. */
 export function promptReported(judged: Judgement | null): TokenUsage | null {
   const usage = judged?.usage;
   if (!usage || !isSideReported(usage, 'prompt')) return null;

@@ -101,7 +101,7 @@ function requestHeaders(
     accept: isStream ? 'text/event-stream' : 'application/json',
     ...protocolHeaders,
     'content-type': 'application/json',
-    // With compression the upstream would delay events, and between data centres it costs both sides more than it saves.
+    // An upstream that compresses delays events, and between data centres compression costs both sides more than it saves.
     'accept-encoding': 'identity',
     ...passedIdentity(clientHeaders, USER_AGENT),
     ...(traceparent !== null && { traceparent }),

@@ -2,7 +2,7 @@ import { LATELY_MS } from './account-rests.ts';
 
 /** When this many accounts fail and a probe fails, too, the route rests for all; fewer are enough where fewer have used the route recently. */
 const AGREEING = 3;
-/** With this many failing accounts a probe is worth its cost. The failures of one account rest only that account, which needs no probe. */
+/** A probe is worth its cost when this many accounts fail. The failures of one account rest only that account, which needs no probe. */
 const SUSPECTING = 2;
 const NEVER = Number.NEGATIVE_INFINITY;
 

@@ -205,11 +205,12 @@ export class UpstreamHealth {
     const configured = new Map(
       routes.map((route) => [route.id, JSON.stringify([route, byId.get(route.upstream_id)])]),
     );
-    for (const [id] of this.#routes)
-      if (configured.get(id) !== this.#configured.get(id)) this.#routes.delete(id);
+    const isSame = (id: number): boolean =>
+      configured.has(id) && configured.get(id) === this.#configured.get(id);
+    for (const id of this.#routes.keys()) if (!isSame(id)) this.#routes.delete(id);
+    this.#rooms.retain(isSame);
     for (const { id: routeId, upstream_id: upstreamId } of routes)
       this.#route({ routeId, upstreamId });
-    this.#rooms.retain(configured);
     this.#configured = configured;
     // Running requests stay counted, because each of them ends.
     for (const [id, { inFlight }] of this.#loads)

@@ -23,7 +23,7 @@ export interface PrimaryPort extends ScrapePort {
 
 /** A worker that does not answer for so long is left out: the next scrape finds its figures again, under its own label. */
 const TELL_MS = 1_000;
-/** For the primary, which waits for the slowest worker. */
+/** The primary waits this long for the slowest worker. */
 const GATHER_MS = 2 * TELL_MS;
 
 /** The primary's side. */

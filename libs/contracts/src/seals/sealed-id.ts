@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
 import type { EncryptionKeys } from './control-plane-mac.ts';
 
-/** For what, or by whom, something stored was made. */
+/** Names the models or the key with which something stored was made. */
 export interface StoredMaker {
   /** The models that it was made with. */
   modelIds: readonly number[];
@@ -30,7 +30,7 @@ export interface StoredPlace extends StoredMaker {
  */
 export interface IdSealer {
   seal(accountId: number, place: StoredPlace): string;
-  /** Null for an id of another account, a damaged one and one that was never sealed. */
+  /** Returns null for an id of another account, a damaged one and one that was never sealed. */
   open(accountId: number, sealed: string): StoredPlace | null;
 }
 

@@ -63,7 +63,7 @@ export function parseRedisUrl(whole: string): RedisTarget {
 
 type Files = Record<(typeof CLIENT_CERTIFICATE)[number], string>;
 
-/** Null without a client certificate; one file needs the other. */
+/** Returns null without a client certificate; one file needs the other. */
 function withoutFiles(whole: string): { url: string; files: Files | null } {
   const [address = '', query] = whole.split('?', 2);
   const parameters = new URLSearchParams(query);

@@ -5,9 +5,9 @@ import type { RedisConnection } from '../connection/redis-connection.ts';
 /** A lane to each server of a connection, and which of them a key lives behind. */
 export class FunctionLanes {
   readonly #redis: RedisConnection;
-  /** By the server's address. */
+  /** Maps the server's address to its lane. */
   readonly #lanes = new Map<string, FunctionLane>();
-  /** By key: a shard is always asked for by the same one. */
+  /** Maps keys to slots; the same key always asks for a shard. */
   readonly #slots = new Map<string, number>();
 
   constructor(redis: RedisConnection) {
@@ -29,7 +29,7 @@ export class FunctionLanes {
     });
   }
 
-  /** Null while the library's own connection is to be used. */
+  /** Returns null while the library's own connection is to be used. */
   laneOf(key: string): FunctionLane | null {
     const address =
       this.#redis instanceof Cluster ? this.#redis.slots[this.#slotOf(key)]?.[0] : ONLY;

@@ -1,7 +1,7 @@
 import { ReplyReader } from '../connection/reply-reader.ts';
 import type { RelayReply } from './admission.ts';
 
-/** Undefined when the lease was given up. */
+/** Returns undefined when the lease was given up. */
 export function toRelayReply(reply: unknown, shard: string): RelayReply | undefined {
   const reader = new ReplyReader(reply);
   const word = reader.oneOf('LEASED', 'HELD_ELSEWHERE', 'RELEASED');

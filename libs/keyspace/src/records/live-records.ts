@@ -197,7 +197,7 @@ export class LiveRecords {
     return Promise.all(subscriptions.map((subscription) => this.#getBalance(subscription)));
   }
 
-  /** Null where Redis has no balance. Throws `UnreadableBalance`. */
+  /** Returns null where Redis has no balance. Throws `UnreadableBalance`. */
   async mark({ accountId, modelId }: SubscriptionRef): Promise<BalanceMark | null> {
     const shard = shardOf(accountId, this.#shards);
     const replies = await this.#redis

@@ -40,7 +40,7 @@ export async function readableOf<T>(ref: SubscriptionRef, read: Promise<T>): Pro
   }
 }
 
-/** Null where there is none. Throws `UnreadableBalance`. */
+/** Returns null where there is none. Throws `UnreadableBalance`. */
 export function toBalance(ref: SubscriptionRef, values: unknown): SubscriptionBalance | null {
   if (Array.isArray(values) && values[0] === null) return null;
   try {

@@ -82,7 +82,7 @@ export class BodyScan {
     return this.#duplicate;
   }
 
-  /** Null when the text is no object. */
+  /** Is null when the text is no object. */
   get layout(): JsonLayout | null {
     if (this.#open === NOWHERE) return null;
     return { open: this.#open, close: this.#close, members: this.#members };

@@ -31,6 +31,15 @@ describe('before Gemini', () => {
     expect(sent('gemini', embedAsk(TWO, true))).toEqual({ requests: [named, named] });
   });
 
+  test('more texts than the method takes are refused by name', () => {
+    const batch = (texts: number): Ask =>
+      embedAsk({ requests: Array.from({ length: texts }, () => HI) }, true);
+    expect([unsupported(batch(100), 'gemini'), unsupported(batch(101), 'gemini')]).toEqual([
+      null,
+      'requests',
+    ]);
+  });
+
   test('an answer keeps its bytes and is charged as reported', () => {
     const answer = { embedding: { values: [0.5] }, usageMetadata: { promptTokenCount: 7 } };
     const { body, usage } = answered(exchange('gemini', embedAsk(HI, false)), answer);

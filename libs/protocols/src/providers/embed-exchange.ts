@@ -7,7 +7,7 @@ import type { EmbedCall } from '../generate-request/generate-body.ts';
 import { editPaths, type PathEdit } from '../json/edit-paths.ts';
 import { bufferOf, jsonBytes, parseJson, record, records } from '../json/json-guard.ts';
 import { applyPatches } from '../json/json-splice.ts';
-import { collectionName, isVector, type VectorMethod } from './gemini-embeddings.ts';
+import { collectionName, inputsOf, isVector, type VectorMethod } from './gemini-embeddings.ts';
 import type { ProviderExchange } from './provider.ts';
 
 /** `embedContent` and `batchEmbedContents` before an upstream that has neither, by its exchange of embeddings. */
@@ -42,7 +42,8 @@ export function embedByGoogle(
       return method ? nativeExchange(request, method) : through.create(request);
     },
     check: (body, upstreamModel, ask) => {
-      if (ownMethod(upstreamModel, ask)) return;
+      const method = ownMethod(upstreamModel, ask);
+      if (method) return void inputsOf(ask, method);
       const length = origin(ask).native.find((member) => member.endsWith('ality'));
       if (length !== undefined) throw unsupported(length, length);
       vectors.check?.(body, upstreamModel, asEmbeddings(ask));

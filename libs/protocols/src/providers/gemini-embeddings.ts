@@ -59,8 +59,8 @@ function vectorExchange({ ask, upstreamModel }: ExchangeRequest, method: VectorM
   };
 }
 
-/** A client of Gemini may say what its texts are for: that goes along. */
-function inputsOf(
+/** Returns the inputs, with what a client of Gemini says they are for. Throws `InvalidRequest` for more than the method takes, and for tokens. */
+export function inputsOf(
   { body: { input }, generate }: Ask,
   { inputsMax }: VectorMethod,
 ): readonly EmbedInput[] {

@@ -44,7 +44,7 @@ export function messagesExchange(request: ExchangeRequest): Exchange {
   };
 }
 
-/** Null where the answer's id names nothing that can be continued. */
+/** Returns null where the answer's id names nothing that can be continued. */
 function threadBounds({ ask, ids, bounds }: ExchangeRequest): ThreadSize | null {
   if (!asksForThread(ask)) return null;
   if (!ids || !bounds) throw new Error('The next turn of a thread must be bounded.');

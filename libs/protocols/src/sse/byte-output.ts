@@ -1,13 +1,12 @@
 /** Collects output bytes. Neighbouring slices of one chunk are joined by widening the slice, so a chunk that needs no change leaves as the very bytes that came. */
 export class ByteOutput {
-  /** Bytes, or a character for each. */
-  private parts: (Uint8Array | string)[] = [];
+  private parts: Uint8Array[] = [];
 
   add(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     const last = this.parts.at(-1);
     if (
-      typeof last === 'object' &&
+      last &&
       last.buffer === bytes.buffer &&
       last.byteOffset + last.byteLength === bytes.byteOffset
     ) {
@@ -23,20 +22,15 @@ export class ByteOutput {
     this.parts.push(Buffer.from(text));
   }
 
-  addLatin1(...texts: readonly string[]): void {
-    this.parts.push(...texts);
-  }
-
   take(): Uint8Array {
     const [first = EMPTY] = this.parts;
     const { parts } = this;
     this.parts = [];
-    if (parts.length < 2 && typeof first === 'object') return first;
+    if (parts.length < 2) return first;
     const whole = Buffer.allocUnsafe(parts.reduce((sum, { length }) => sum + length, 0));
     let at = 0;
     for (const part of parts) {
-      if (typeof part === 'string') whole.write(part, at, 'latin1');
-      else whole.set(part, at);
+      whole.set(part, at);
       at += part.length;
     }
     return whole;

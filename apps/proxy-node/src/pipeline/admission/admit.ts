@@ -205,7 +205,7 @@ export class Admitter {
     return this.#access.accountOf(keys, addressHex);
   }
 
-  /** Null when Redis did not answer. Throws a denial that is remembered. */
+  /** Returns null when Redis did not answer. Throws a denial that is remembered. */
   #ask(key: ParsedApiKey, admission: Admission, plan: HoldPlan): Promise<AdmitReply | null> {
     const { rid, addressHex, ask, model, price, scopes, isCounted = true } = admission;
     const remembered = isCounted

@@ -12,7 +12,7 @@ type Granted = Pick<
 > & { readonly outputTokensMax?: number };
 export interface Trial {
   key: ParsedApiKey;
-  /** Null when Redis did not answer. */
+  /** Is null when Redis did not answer. */
   reply: AdmitReply | null;
 }
 

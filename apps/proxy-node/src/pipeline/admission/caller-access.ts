@@ -90,7 +90,7 @@ export class CallerAccess {
     return known.accountId;
   }
 
-  /** Null when Redis did not answer. */
+  /** Returns null when Redis did not answer. */
   async #access(
     keys: Keys,
     addressHex: string,

@@ -37,7 +37,7 @@ export class JsonMeter implements AnswerMeter, BodyConsumer {
   #answer: Answer | null = null;
   #first: Buffer = NO_BYTES;
   #further: Buffer[] | null = null;
-  /** Null while no answer is read. */
+  /** Is null while no answer is read. */
   #listener: MeteredListener | null = null;
   #firstTokenMs = 0;
 

@@ -53,7 +53,7 @@ export const REVOKED = upstreamError('server', {
   message: 'Access was withdrawn while the answer was being streamed.',
 });
 
-/** Not the upstream's doing and not the caller's: another node, or this one once it has Redis and a core again, takes the request. */
+/** Neither the upstream nor the caller causes these: another node, or this one when it has Redis and CPU again, takes the request. */
 const UNCONFIRMED = upstreamError('overloaded', {
   message:
     'The gateway could not renew its hold on the balance in time and ended the answer; access is not withdrawn. Send the request again.',

@@ -235,7 +235,7 @@ export class Tally {
     return Math.min(tokens, outputCeiling(this.#bounds.outputTokens) + more);
   }
 
-  /** Null where the upstream reported all of it, or the model's family is not known. A report below its own text stays with the plain count. */
+  /** Returns null where the upstream reported all of it, or the model's family is not known. A report below its own text stays with the plain count. */
   async #closerThan(
     plain: TokenUsage,
     { prompt, output }: { prompt: TokenUsage | null; output: OutputUsage | null },

@@ -21,7 +21,7 @@ export class CloserEstimate {
     this.#parts = parts;
   }
 
-  /** Null for a model of no known family, which is charged for its plain text. */
+  /** Returns null for a model of no known family, which is charged for its plain text. */
   static of({
     ask,
     model,

@@ -100,7 +100,7 @@ function fieldOf(premium: string): string {
 
 const plainPrices = new WeakMap<PriceVersion, ChargedPrice>();
 
-/** Without its multipliers. Price versions do not change, so that each is copied once. */
+/** Returns the version without its multipliers. Versions never change, so each is copied once. */
 function plainOf(price: PriceVersion): ChargedPrice {
   const known = plainPrices.get(price);
   if (known) return known;

@@ -88,7 +88,7 @@ export class Attempt implements Flight, Answer {
   readonly #protocol: ClientProtocol;
   readonly #startedAt = monotonicMs();
   #isOpen = true;
-  /** Null until there is an answer, or none will come. */
+  /** Is null until there is an answer, or none will come. */
   #outcome: 'answered' | UpstreamFailure | null = null;
   #listener: AnswerListener | null = null;
 

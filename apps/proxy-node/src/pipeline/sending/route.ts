@@ -101,9 +101,9 @@ function chosen(free: readonly Candidate[], routing: Routing): Candidate | undef
   if (free.length < 2) return free[0];
   if (session !== null) return firstFor(session, free);
   const rooms = free.map(({ route: { id } }) => health.room(id, now) ?? 0);
-  // By what each would still take, all are used up together.
+  // The routes share requests by what each still takes, so that all are used up together.
   return rooms.every((room) => room > 0)
-    ? draw(free, random, (candidate) => rooms[free.indexOf(candidate)] ?? 0)
+    ? draw(free, rooms, random)
     : lessLoaded(free, health, random);
 }
 
@@ -119,23 +119,22 @@ function lessLoaded(
   random: () => number,
 ): Candidate | undefined {
   if (free.length < 2) return free[0];
-  const one = draw(free, random);
-  const other = draw(
-    free.filter((candidate) => candidate !== one),
-    random,
-  );
+  const one = draw(free, free.map(weightOf), random);
+  const others = free.filter((candidate) => candidate !== one);
+  const other = draw(others, others.map(weightOf), random);
   return health.load(other.upstream.id) < health.load(one.upstream.id) ? other : one;
+}
+
+function weightOf({ route: { weight } }: Candidate): number {
+  return weight;
 }
 
 function draw(
   candidates: readonly Candidate[],
+  weights: readonly number[],
   random: () => number,
-  weightOf = ({ route: { weight } }: Candidate): number => weight,
 ): Candidate {
-  let point = random() * candidates.reduce((sum, candidate) => sum + weightOf(candidate), 0);
-  for (const candidate of candidates) {
-    point -= weightOf(candidate);
-    if (point < 0) return candidate;
-  }
-  return candidates.at(-1) as Candidate;
+  let point = random() * weights.reduce((sum, weight) => sum + weight, 0);
+  const at = weights.findIndex((weight) => (point -= weight) < 0);
+  return candidates.at(at) as Candidate;
 }

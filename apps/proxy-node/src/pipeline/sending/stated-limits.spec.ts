@@ -160,6 +160,20 @@ describe('what a provider states of its limits', () => {
     expect([chosen(1_100) === own, chosen(1_500)]).toEqual([false, own]);
   });
 
+  test('is believed for a minute, so that a wrong reset keeps no route away; a changed route is asked at once', () => {
+    const health = new UpstreamHealth();
+    const [one] = candidates;
+    const upstreams = candidates.map(({ upstream }) => upstream);
+    const routes = candidates.map(({ route: row }) => row);
+    health.retain({ upstreams, routes });
+    const none = { requests: { remaining: 0, resetMs: 1_764_300_000_000 }, tokens: null };
+    health.stated({ routeId: 0, upstreamId: 0 }, none, 0);
+    expect([health.room(0, MINUTE - 1), health.room(0, MINUTE)]).toEqual([0, null]);
+    const moved = { ...one?.upstream, base_url: 'https://other.example/v1' };
+    health.retain({ upstreams: [moved as Candidate['upstream'], ...upstreams.slice(1)], routes });
+    expect(health.room(0, 1)).toBeNull();
+  });
+
   test('is no refusal: where none has room, one is asked nevertheless, and a route of the next group before', () => {
     const health = new UpstreamHealth();
     const none = { requests: { remaining: 0, resetMs: 1_000 }, tokens: null };

@@ -27,7 +27,7 @@ export class StreamCount {
   readonly #context: MeterContext;
   readonly #reader: () => StreamReader | null;
   readonly #budget: HoldBudget;
-  /** Null for an answer that is made in the background: it ends with no stream. */
+  /** Is null for an answer that is made in the background: it ends with no stream. */
   readonly #ceiling: OutputCeiling | null;
   readonly #askedAtMs = monotonicMs();
   #contentAtMs: number | null = null;

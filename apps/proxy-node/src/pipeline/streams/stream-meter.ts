@@ -49,7 +49,7 @@ export class StreamMeter implements AnswerMeter, BodyConsumer, Ticking {
   #answer: Answer | null = null;
   /** Set while an attempt continues a cut answer. */
   #splice: Splice | null = null;
-  /** Null while no answer is read. */
+  /** Is null while no answer is read. */
   #listener: MeteredListener | null = null;
   /** The error event of an attempt that was to be replaced. */
   #unsentError: Uint8Array = NO_BYTES;

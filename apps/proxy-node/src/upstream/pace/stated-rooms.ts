@@ -1,4 +1,4 @@
-import type { StatedLimits } from '@tollgate/protocols';
+import type { StatedLimit, StatedLimits } from '@tollgate/protocols';
 
 interface Room {
   requests: number;
@@ -7,20 +7,19 @@ interface Room {
   tokensUntil: number;
 }
 
-/** So many routes; beyond them all is learned again. */
-const ROOMS_MAX = 10_000;
+/** A stated limit counts at most this long. Then the route is asked again, and a 429 makes it rest, so that a wrong reset keeps no route away. */
+const STATED_MS_MAX = 60_000;
 
 /** Keeps how much providers state that they still take, by route. Pure state; the clock is passed in. */
 export class StatedRooms {
   readonly #rooms = new Map<number, Room>();
 
   stated(key: number, { requests, tokens }: StatedLimits, now: number): void {
-    if (this.#rooms.size >= ROOMS_MAX) this.#rooms.clear();
     this.#rooms.set(key, {
       requests: requests?.remaining ?? Number.POSITIVE_INFINITY,
-      requestsUntil: now + (requests?.resetMs ?? 0),
+      requestsUntil: untilOf(requests, now),
       tokens: tokens?.remaining ?? Number.POSITIVE_INFINITY,
-      tokensUntil: now + (tokens?.resetMs ?? 0),
+      tokensUntil: untilOf(tokens, now),
     });
   }
 
@@ -38,7 +37,11 @@ export class StatedRooms {
     return room.requestsUntil > now && Number.isFinite(room.requests) ? room.requests : null;
   }
 
-  retain(keys: ReadonlyMap<number, unknown>): void {
-    for (const key of this.#rooms.keys()) if (!keys.has(key)) this.#rooms.delete(key);
+  retain(isKept: (key: number) => boolean): void {
+    for (const key of this.#rooms.keys()) if (!isKept(key)) this.#rooms.delete(key);
   }
+}
+
+function untilOf(limit: StatedLimit | null, now: number): number {
+  return now + Math.min(limit?.resetMs ?? 0, STATED_MS_MAX);
 }
