@@ -92,7 +92,7 @@ function modelOf(mode: string): object {
 
 type Call = Pick<Completion, 'request' | 'response' | 'record'>;
 
-/** Null for a path of no cloud with an interface of its own. */
+/** Returns null for a path of no cloud with an interface of its own. */
 function cloudAnswer(call: Call, url: URL): Promise<void> | null {
   const token = tokenCall(call.request, url);
   if (token) return answerToken(call, token);

@@ -69,7 +69,10 @@ export function createFrontDoor(
   return { server, pool, close: (drainTimeoutMs) => close(server, pool, drainTimeoutMs) };
 }
 
-/** For nodes and Prometheus, which reach the control plane directly. However it is written: a router behind may fold case, decode or join slashes. */
+/**
+ * Matches paths that only nodes and Prometheus use, which reach the control plane directly. It matches every spelling, because a router behind may
+ * fold case, decode or join slashes.
+ */
 function isInternal(pathname: string): boolean {
   const read = decodedPath(pathname)
     .toLowerCase()

@@ -7,7 +7,7 @@ import { planFor } from '../size/plan.ts';
 /** Lists for each option its meaning, default, minimum and maximum. */
 const OPTIONS = {
   rps: ['requests a second at the peak', 100, 0.001, 10_000_000],
-  keys: ['keys in use; by default as --profile says', 1_000, 1, 1_000_000_000],
+  keys: ['keys in use, in place of those of --profile', 1_000, 1, 1_000_000_000],
   'stream-share': ['share of requests that are streams, 0 to 1', 0.7, 0, 1],
   events: ['events of a stream', 200, 1, 100_000],
   'stream-seconds': ['mean duration of a stream', 20, 0.01, 86_400],
@@ -32,7 +32,7 @@ type Option = keyof typeof OPTIONS;
 /** Maps a profile to the keys in use: few with many requests each, or many with few. */
 const PROFILES: Readonly<Record<string, number>> = { dense: 1_000, sparse: 1_000_000 };
 
-/** Runs `npm run size -- --rps 5000 --stream-share 0.7`: it computes the resources that a load needs, from figures of the bench. Ends with 1 where one installation cannot carry it. */
+/** Runs `npm run size -- --rps 5000 --stream-share 0.7`: it computes the resources that a load needs, from figures of the bench. Ends with 1 where an installation of the plan exceeds a limit. */
 export async function size(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
@@ -57,7 +57,7 @@ export async function size(args: readonly string[]): Promise<number> {
 
 function loadOf(given: ReadonlyMap<string, unknown>): Load {
   const profile = String(given.get('profile'));
-  if (!(profile in PROFILES))
+  if (!Object.hasOwn(PROFILES, profile))
     throw new Error(`--profile must be ${Object.keys(PROFILES).join(' or ')}.`);
   const of = (option: Option): number => {
     const [, fallback, least, most] = OPTIONS[option];

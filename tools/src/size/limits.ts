@@ -4,6 +4,7 @@ type Planned = Omit<Plan, 'notes' | 'refusals'>;
 
 interface Limit {
   what: string;
+  /** Returns what all installations need together. */
   needed: (plan: Planned) => number;
   most: (load: Load) => number;
   show: (value: number) => string;
@@ -42,10 +43,10 @@ const LIMITS: readonly Limit[] = [
   },
   {
     what: 'memory of a Redis primary',
-    needed: ({ redisBytesPerPrimary }) => redisBytesPerPrimary,
+    needed: ({ redisBytesPerPrimary, cells }) => redisBytesPerPrimary * cells,
     most: ({ redisBytesMax, utilisation }) => redisBytesMax * utilisation,
     show: bytes,
-    remedy: 'use larger servers (--redis-gb) or more primaries',
+    remedy: 'use larger servers (--redis-gb), or divide the accounts between installations',
   },
   {
     what: 'seconds until a lost Redis is filled again',
@@ -60,14 +61,14 @@ const LIMITS: readonly Limit[] = [
     needed: ({ queueCores }) => queueCores,
     most: ({ utilisation }) => utilisation,
     show: round,
-    remedy: 'use nodes with fewer workers, or divide the accounts between installations',
+    remedy: 'raise --utilisation, or divide the accounts between installations',
   },
   {
     what: 'cores of the primary that has the fleet',
     needed: ({ fleetCores }) => fleetCores,
     most: ({ utilisation }) => utilisation,
     show: round,
-    remedy: 'use nodes with fewer workers, or divide the accounts between installations',
+    remedy: 'raise --utilisation, or divide the accounts between installations',
   },
   {
     what: 'connections to a Redis primary',
@@ -86,7 +87,7 @@ const LIMITS: readonly Limit[] = [
   },
 ];
 
-/** A sentence for each limit that the plan exceeds. Several installations share what it needs. */
+/** Returns a sentence for each limit that an installation of the plan exceeds. */
 export function refusalsOf(plan: Planned, load: Load): string[] {
   return LIMITS.flatMap(({ what, needed, most, show, remedy }) => {
     const ofOne = needed(plan) / plan.cells;

@@ -127,6 +127,18 @@ describe('the plan', () => {
     },
   );
 
+  test('compares a Redis primary of one of several installations with one server', () => {
+    const load = { ...LOAD, rps: 10_000, keys: 1_000_000, postgresCoresMax: 1 };
+    const { cells, redisBytesPerPrimary } = planFor(load, MEASURED);
+    const refusals = (redisBytesMax: number): string[] =>
+      planFor({ ...load, redisBytesMax }, MEASURED).refusals.filter((one) =>
+        one.includes('memory of a Redis primary'),
+      );
+    expect(cells).toBeGreaterThan(1);
+    expect(refusals(redisBytesPerPrimary / LOAD.utilisation)).toEqual([]);
+    expect(refusals(redisBytesPerPrimary / LOAD.utilisation - 1)).toHaveLength(1);
+  });
+
   test('says what is divided when one server is not enough', () => {
     const notes = planFor({ ...LOAD, rps: 1_000_000 }, MEASURED).notes.join(' ');
     expect(notes).toContain('Redis Cluster');

@@ -49,7 +49,7 @@ const METHODS: Readonly<
   },
 };
 
-/** Null for a method that makes no vectors. */
+/** Returns null for a method that makes no vectors. */
 export function vectorCall(model: string, method: string): VectorCall | null {
   const known = METHODS[method];
   if (!known) return null;

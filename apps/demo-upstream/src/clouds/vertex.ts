@@ -24,7 +24,7 @@ const rawSchema = z.looseObject({
 
 type VertexCall = CloudCall | (VectorCall & Pick<CloudCall, 'refusal'>);
 
-/** Null for a path that is not Vertex AI's. */
+/** Returns null for a path that is not Vertex AI's. */
 export function vertexCall(request: IncomingMessage, url: URL): VertexCall | null {
   const [, publisher, name, method = ''] = PATH.exec(url.pathname) ?? [];
   if (name === undefined) return null;
