@@ -5,7 +5,7 @@
 -- changes the period in which it was admitted, without the budget.
 local MILLION = 1000000
 
--- Units for so many charged tokens, rounded up; `claimUnits` of libs/contracts computes the same. Nothing for nil.
+-- Returns the units for so many charged tokens, rounded up; `claimUnits` of libs/contracts computes the same. Returns 0 for nil.
 local function claim_units(claim, tokens)
   if not tokens then return 0 end
   local rate = claim.rate
@@ -14,15 +14,14 @@ local function claim_units(claim, tokens)
   return (claim.base or 0) + millions * rate + math.ceil((tokens - millions * MILLION) * rate / MILLION)
 end
 
--- Units that a request has used which was charged so many tokens; `usedUnits` of libs/contracts computes the same. Nothing for nil charged tokens.
--- `reported`: its plain tokens, nil for a reap.
+-- Returns the units that a request has used which was charged so many tokens; `usedUnits` of libs/contracts computes the same. Returns 0 for nil. `reported` are its plain tokens, nil for a reap.
 local function used_units(claim, tokens, reported)
   if not tokens or not claim.base then return claim_units(claim, tokens) end
   if reported then return reported end
   return tokens == 0 and 0 or claim_units(claim, tokens)
 end
 
--- The most charged tokens that cost no more than so many units; below zero when nothing fits.
+-- Returns the most charged tokens that cost no more than so many units; below zero when nothing fits.
 local function tokens_within(claim, units)
   local rate = claim.rate
   units = units - (claim.base or 0)
@@ -32,7 +31,7 @@ local function tokens_within(claim, units)
   return math.min(INTEGER_MAX, millions * MILLION + math.floor((units - millions * rate) * MILLION / rate))
 end
 
--- Reads the rate and base of a request that name plain tokens: '<rate>+<base>'. Nothing for what is no such text.
+-- Reads the rate and base of a request that name plain tokens: '<rate>+<base>'. Returns nil for any other text.
 local function plain_of(rates)
   local plus = string.find(rates, '+', 1, true)
   local rate, base = natural(string.sub(rates, 1, (plus or 0) - 1)), plus and natural(string.sub(rates, plus + 1))
@@ -45,7 +44,7 @@ local function claim_text(claim)
   return claim.value and written .. ':' .. claim.value or written
 end
 
--- The claims in a text of them; none where it is nil or ''.
+-- Returns the claims in a text of them; none where it is nil or ''.
 local function claims_in(claims_text)
   local claims, from = {}, 1
   while claims_text and claims_text ~= '' do

@@ -14,12 +14,12 @@ local function write_counts(key, name, used, held)
   redis.call('HSET', key, name, text(used) .. ',' .. text(held))
 end
 
--- The second at which a bucket leaves the window.
+-- Returns the second at which a bucket leaves the window.
 local function leaves_at(bucket, size)
   return bucket - bucket % size + WINDOW_BUCKETS * size
 end
 
--- The window of a rolling budget at `now`: the bucket in which requests are admitted, when that leaves, and the others that are counted, the oldest first. Nil for any other budget.
+-- Returns the window of a rolling budget at `now`: the bucket in which requests are admitted, when that leaves, and the others that are counted, the oldest first. Returns nil for any other budget.
 local function window_at(budget, now)
   local size = budget[10] or 0
   if size == 0 then return nil end
@@ -52,7 +52,7 @@ local function read_window(place, window, id, periods)
   end
 end
 
--- Every bucket of a window but one.
+-- Returns every bucket of a window but one.
 local function buckets_beside(window, period)
   local periods = {}
   for _, other in ipairs(window.others) do

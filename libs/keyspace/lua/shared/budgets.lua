@@ -38,8 +38,7 @@ local function budgets_in(list)
   return budgets
 end
 
--- The claim of a request on one budget; nil where the budget does not apply to it. `price`: units of money for a million charged tokens. `plain`: its rate and base where
--- tokens are counted as reported.
+-- Returns the claim of a request on one budget; nil where the budget does not apply to it. `price` is in units of money for a million charged tokens. `plain` is its rate and base where tokens are counted as reported.
 local function claim_on(budget, request)
   if not model_allowed(budget[5], request.model) then return nil end
   local unit, rate, base = budget[2], MILLION, nil
@@ -201,8 +200,7 @@ local function hold_claims(key, claims, grant, now)
   return claims_text
 end
 
--- Moves what is used and held of each claim by so many charged tokens: `used` and `held` are added, `unused` (of a reap) and `unheld` taken away. `reported`: plain tokens
--- of what is used, nil for a reap. `now`: Unix ms.
+-- Moves what is used and held of each claim by so many charged tokens: `used` and `held` are added, `unused` (of a reap) and `unheld` taken away. `reported` are the plain tokens of what is used, nil for a reap. `now` is in Unix ms.
 local function move_claims(key, claims, move)
   local counts, fields = counts_of(key, claims), {}
   for i, claim in ipairs(claims) do
@@ -215,7 +213,7 @@ local function move_claims(key, claims, move)
   write_fields(key, fields)
 end
 
--- The most tokens that a hold of `amount` can have in one budget; a budget that was removed bounds nothing.
+-- Returns the most tokens that a hold of `amount` can have in one budget; a budget that was removed bounds nothing.
 local function grown_within(key, claim, budget, growth)
   if not budget or budget[6] == 'notify' or claim.rate == 0 then return INTEGER_MAX end
   local place = place_of(key, claim.value)

@@ -29,7 +29,7 @@ local function requests_a_minute(limits)
 end
 
 -- Judges a request by the limits of its key and of its account. Writes nothing. Returns the refusal, or nil and the windows that it is to be counted in.
--- `asked`: model, now, `bound` and `prompt` (tokens: at most, and estimated), `is_repeated` (requests are not counted again).
+-- `asked` has model, now, `bound` and `prompt` (tokens: at most, and estimated), `is_repeated` (requests are not counted again).
 local function judge_limits(own, shared, places, asked)
   if own and own.i > 0 and asked.bound > own.i then return { 'INPUT_TOO_LONG', text(own.i) } end
   if own and own.c > 0 and redis.call('ZCOUNT', places.running, '(' .. text(asked.now), '+inf') >= own.c then
@@ -61,7 +61,7 @@ local function take_limits(own, windows, running, prompt, rid, now, lease_ms)
   return remembered
 end
 
--- A running request's word: the tokens of its output so far, and its place among those that run.
+-- Renews a running request: counts the tokens of its output so far, and keeps its place among those that run.
 local function renew_limits(remembered, output, rid, now, lease_ms)
   for at = 3, #remembered do
     local counted = remembered[2] + output

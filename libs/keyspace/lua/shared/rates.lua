@@ -69,7 +69,7 @@ local function fits_at(window)
   return (oldest + BUCKETS) * window.bucket_ms
 end
 
--- The newest bucket that has anything, for the time at which the whole limit is back.
+-- Returns the newest bucket that has anything, for the time at which the whole limit is back.
 local function reset_ms_of(window, now)
   if window.total <= 0 then return 0 end
   local newest = window.newest
@@ -83,7 +83,7 @@ local function add_report(report, window, now)
   report[n + 3], report[n + 4] = text(math.max(0, window.limit - window.total)), text(math.max(0, reset_ms_of(window, now)))
 end
 
--- Appends the rates of a record to `windows`: those of all models and those of this one, as they stand now; with `counts`, those alone that count it.
+-- Appends the rates of a record to `windows`: those of all models and those of this one, as they are now; with `counts`, it appends those alone that count it.
 local function add_windows(windows, key, limits, model, now, counts)
   local first, fields = #windows, {}
   for _, rate in ipairs(limits.w) do

@@ -7,7 +7,7 @@ import type {
 import { scopeValue } from '../scope-value.ts';
 import { identifier, keys, natural, parseNodeAddress } from '../keys.ts';
 
-/** KEYS of a function and its ARGV, less the epoch before them and the clock behind them. */
+/** Holds the KEYS of a function and its ARGV, less the epoch before them and the clock behind them. */
 export interface FunctionCall {
   keys: string[];
   args: (string | number)[];
