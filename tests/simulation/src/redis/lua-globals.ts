@@ -13,13 +13,13 @@ import {
 } from './lua-values.ts';
 import { packMessage, unpackMessage } from './message-pack.ts';
 
-/** Patterns of Lua that the functions use. */
+/** Maps patterns of Lua that the functions use. */
 const PATTERNS: Record<string, RegExp> = {
   '^%d+$': /^[0-9]+$/,
   '^[su][0-9a-f]+$': /^[su][0-9a-f]+$/,
 };
 
-/** The globals of Redis' Lua beside `redis`, as far as the functions use them. */
+/** Holds the globals of Redis' Lua beside `redis`, as far as the functions use them. */
 export const LUA_LIBRARIES = {
   tonumber: (value: Lua, base?: Lua) => toNumber(value, base as number | undefined),
   tostring: (value: Lua) => text(value),
@@ -105,7 +105,7 @@ function pack(pattern: Lua, ...values: Lua[]): Lua {
   return buffer.toString('latin1');
 }
 
-/** The values, then where the next would begin. */
+/** Returns the values, then where the next would begin. */
 function unpack(pattern: Lua, value: Lua, from: Lua = 1): Lua {
   const { bytes, places } = formatOf(pattern);
   const [whole, start] = [text(value), number(from) - 1];
@@ -122,7 +122,7 @@ interface Place {
   isDouble: boolean;
 }
 
-/** Integers of four bytes and doubles, the highest byte first: the only ones that the functions use. */
+/** Reads integers of four bytes and doubles, the highest byte first: the only ones that the functions use. */
 function formatOf(pattern: Lua): { bytes: number; places: Place[] } {
   const written = text(pattern);
   if (!/^>(?:I4|d)+$/.test(written)) throw new LuaError(`the structure ${written} is not known`);
@@ -152,7 +152,7 @@ function decodeJson(value: string): Lua {
   }
 }
 
-/** Text, as lua-cjson escapes it. */
+/** Escapes text as lua-cjson does. */
 function encodeJson(value: Lua): string {
   if (typeof one(value) !== 'string') throw new LuaError(`cannot encode ${typeOf(value)}`);
   return JSON.stringify(value).replaceAll('/', '\\/').replaceAll('\x7f', '\\u007f');
