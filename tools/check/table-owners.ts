@@ -49,7 +49,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
 interface ForeignTables {
   readonly tables: readonly string[];
   readonly reason: string;
-  /** Is true when the files may also write the tables. */
+  /** True when the files may also write the tables. */
   readonly isWriter?: true;
 }
 

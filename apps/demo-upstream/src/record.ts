@@ -3,17 +3,17 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 
 /** Describes the provider's record of an answered request, with which the audit compares the books. */
 export interface RecordEntry {
-  /** Is the `x-request-id` that the caller sent. */
+  /** The `x-request-id` that the caller sent. */
   rid: string;
   protocol: 'chat' | 'messages' | 'responses' | 'completions' | 'embeddings';
   mode: string;
-  /** Is true when the request has a directive (`Plan.isDirected`). */
+  /** True when the request has a directive (`Plan.isDirected`). */
   isDirected: boolean;
   isStream: boolean;
-  /** Counts the output tokens that were written to the socket so far. */
+  /** The output tokens that were written to the socket so far. */
   emitted: number;
   promptTokens: number;
-  /** Is the usage that was reported to the caller; null when the report was never sent. */
+  /** The usage that was reported to the caller; null when the report was never sent. */
   reported: { prompt: number; output: number; classes?: ReportedClasses | undefined } | null;
   ending: 'open' | 'finished' | 'aborted' | 'refused';
 }

@@ -48,7 +48,7 @@ export class ThreadStore {
     } as DemoRequest;
   }
 
-  /** Keeps an answered turn. */
+  /** Stores an answered turn. */
   keep(id: string, { thread, system, tools, messages }: DemoRequest, content: unknown): void {
     if (!thread) return;
     const [oldest] = this.#held.keys();

@@ -6,13 +6,13 @@ export interface FloorOrder {
   redisUrl: string;
   /** Signs finals and holds. */
   credentialHash: string;
-  /** Is the address that its holds and finals name. */
+  /** The address that its holds and finals name. */
   node: string;
   /** Maps the value of the header `authorization` to its order. */
   payers: Readonly<Record<string, Payer>>;
 }
 
-/** Is one account's subscription, which pays for every request of its key. */
+/** One account's subscription, which pays for every request of its key. */
 export interface Payer {
   accountId: number;
   keyId: number;

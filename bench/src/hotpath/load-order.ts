@@ -1,9 +1,9 @@
 /** Holds what one load process does. */
 export interface LoadOrder {
   url: string;
-  /** Holds the keys, which are used in turn. */
+  /** Used in turn. */
   keys: readonly string[];
-  /** Adds to the headers that every request has. */
+  /** Beside those that every request has. */
   headers: Readonly<Record<string, string>>;
   model: string;
   isStream: boolean;
@@ -15,10 +15,10 @@ export interface LoadOrder {
   perSecond: number | null;
 }
 
-/** Holds the results. Times are those of answered requests, from sending; `first` is to the first byte of the body. */
+/** Holds what came of it. Times of answered requests, from sending; `first`: to the first byte of the body. */
 export interface LoadReport {
   requests: number;
-  /** Counts refusals by status and code. */
+  /** By status and code. */
   refused: Record<string, number>;
   p50Ms: number;
   p99Ms: number;

@@ -7,10 +7,7 @@
 --      15 '1' = less than want would shorten the output: not while a purchase is due that brings all of it
 --      16 '1' = takes at most half of what is free; where min is more than that, min and half of the rest
 --      17 MAC of the node over what this hold has used: nothing ('' = none)
---      18 price of a million charged tokens, in micro-units ('' = not known)
---      19 tokens of the prompt, estimated  20 the same, at most
---      21 its session  22 its end user, as values of budget-values.lua ('' = it names none)
---      23 '<rate>+<base>' by which budgets count its plain tokens ('' = not known)
+--      18 by what limits and budgets judge it: asked_of of limits.lua
 -- Returns OK, granted, available, key id, subscription id, generation, expiry of the key (ms or 0), claims on budgets,
 --        tokens of an answer (0 = no limit), (rate, limit, remaining, reset ms)...
 --      or DUPLICATE, state, granted, key id, subscription id, generation, claims on budgets (0 and '' for a request that has ended)
@@ -28,10 +25,7 @@ local function admit(KEYS, ARGV)
   local found = redis.call('MGET', KEYS[1], KEYS[5])
   if standing_of(found[1], ARGV[1]) ~= 'open' then return { 'FENCED' } end
   local want, min, concurrency_max, lease_ms = natural(ARGV[7]), natural(ARGV[8]), natural(ARGV[10]), natural(ARGV[11])
-  local prompt, bound = natural(ARGV[19]), natural(ARGV[20])
-  if not want or not min or min > want or not concurrency_max or not lease_ms or not prompt or not bound then return invalid('admit') end
-  local values = { s = ARGV[21] or '', u = ARGV[22] or '' }
-  if not is_value(values.s, 's') or not is_value(values.u, 'u') then return invalid('admit') end
+  if not want or not min or min > want or not concurrency_max or not lease_ms then return invalid('admit') end
   local known = unpack_hold(found[2])
   if known then
     if known.st == 'open' then return { 'DUPLICATE', 'open', text(known.amt), known.key, known.sub, known.gen, known.bud or '' } end
@@ -45,28 +39,25 @@ local function admit(KEYS, ARGV)
   if refused then return refused end
   if not model_allowed(key[6], ARGV[5]) then return { 'MODEL_NOT_ALLOWED' } end
 
-  local sub = redis.call('HMGET', KEYS[4], 'st', 'bal', 'held', 'conc', 'gen', 'id', 'rthr', 'ramt', 'cseq')
+  local sub = redis.call('HMGET', KEYS[4], 'st', 'bal', 'held', 'conc', 'gen', 'id', 'rthr', 'ramt')
   if sub[1] == 'closing' then return { 'SUBSCRIPTION_CLOSING' } end
   if sub[1] ~= 'active' then return { 'NOT_SUBSCRIBED' } end
-  local balance, held, running = learn_spendable(KEYS[1], KEYS[4], tonumber(sub[2]), sub[9]), tonumber(sub[3]), tonumber(sub[4])
+  local balance, held, running = learn_spendable(KEYS[1], KEYS[4], tonumber(sub[2])), tonumber(sub[3]), tonumber(sub[4])
   if concurrency_max > 0 and running >= concurrency_max then return { 'CONCURRENCY_EXCEEDED' } end
 
-  local own, shared, windows = limits_of(key[7]), limits_of(account[3]), nil
-  if own or shared then
-    refused, windows = judge_limits(own, shared, { own = KEYS[7], shared = KEYS[9], running = KEYS[10] },
-      { model = ARGV[5], now = now, prompt = prompt, bound = bound, is_repeated = ARGV[14] == '1' })
+  local own, shared, has_claims = limits_of(key[7]), limits_of(account[3]), has_budgets(key[8]) or has_budgets(account[2])
+  local asked, windows, claims, within
+  if own or shared or has_claims then
+    asked = asked_of(KEYS, ARGV, now)
+    if not asked then return invalid('admit') end
+    refused, windows = judge_limits(own, shared, asked)
     if refused then return refused end
   end
-
-  local claims, within
-  if has_budgets(key[8]) or has_budgets(account[2]) then
-    local refusal
-    claims, refusal = claims_of(KEYS[8], { key[8], account[2] },
-      { model = ARGV[5], price = natural(ARGV[18]), now = now, is_counted = ARGV[14] == '1', values = values,
-        plain = plain_of(ARGV[23] or '') })
-    if not claims then return refusal end
-    within, refusal = judge_claims(KEYS[8], claims, min)
-    if refusal then return refusal end
+  if has_claims then
+    claims, refused = claims_of(asked.budgets, { key[8], account[2] }, asked)
+    if not claims then return refused end
+    within, refused = judge_claims(asked.budgets, claims, min)
+    if refused then return refused end
   end
 
   local available = free_of(balance, held)
@@ -89,9 +80,9 @@ local function admit(KEYS, ARGV)
   end
 
   local granted = text(grant)
-  local lim = windows and take_limits(own, windows, KEYS[10], prompt, ARGV[2], now, lease_ms)
+  local lim = windows and take_limits(own, windows, asked, ARGV[2], lease_ms)
   redis.call('HSET', KEYS[4], 'held', text(held + grant), 'conc', text(running + 1))
-  local budgets = claims and hold_claims(KEYS[8], claims, grant, now)
+  local budgets = claims and hold_claims(asked.budgets, claims, grant, now)
   write_open_hold(KEYS[5], {
     st = 'open', acct = ARGV[3], model = ARGV[4], amt = grant, used = 0, gen = sub[5], sub = sub[6], key = key[5],
     price = ARGV[6], node = ARGV[12], mac = ARGV[17] or '', bud = budgets, lim = lim,

@@ -13,11 +13,11 @@ local function inquire(KEYS, ARGV)
   local limits, rpm, own = limits_of(key[7]), nil, {}
   if limits then
     rpm = requests_a_minute(limits)
-    if KEYS[6] then add_windows(own, KEYS[6], limits, '', now, 'r') end
+    if KEYS[6] then add_windows(own, KEYS[6], limits, '', 'r') end
   end
   local inquiries = window_of(KEYS[5], 'rpm', 'r', 1000, rpm and math.max(rpm, at_least) or otherwise)
-  read_head(inquiries, redis.call('HGET', KEYS[5], 'rpm'))
-  move_window(inquiries, now)
+  read_windows({ inquiries }, now)
+  read_windows(own, now)
   for _, windows in ipairs({ { inquiries }, own }) do
     local denied, retry_ms = full_window(windows, now)
     if denied then return { 'RATE_LIMITED', denied.field, text(retry_ms), unpack(report_of(windows, now)) } end

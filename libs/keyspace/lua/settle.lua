@@ -1,4 +1,4 @@
--- Ends a request: releases its hold, debits its charge, emits the event. It is idempotent by rid.
+-- Ends a request: releases its hold, debits its charge, emits the event. Idempotent by rid.
 -- KEYS 1 epoch  2 subscription  3 hold  4 holds  5 outbox  6 latest time  7 budgets of the account
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 charge  6 payload  7 emit again when done (1 or 0)  8 now (tests only)
 --      9 claims on budgets, for a request without a hold ('' = none)
@@ -19,12 +19,11 @@ local function may_have_been_settled(rid, now)
 end
 
 -- The refund of a correction raises the ceiling if this server saw the charge of the reap: another program can write a hold.
-local function moved_by(epoch, change)
+local function saw_reap(epoch, rid, charge)
   local reaped = memory_of(epoch).reaped
-  local charged = reaped[change.rid]
-  reaped[change.rid] = nil
-  if change.by <= 0 or charged == change.hold.c0 then return change.by end
-  return 0
+  local charged = reaped[rid]
+  reaped[rid] = nil
+  return charged == charge
 end
 
 local function settle(KEYS, ARGV)
@@ -57,13 +56,15 @@ local function settle(KEYS, ARGV)
     released = hold.amt - charge
   elseif from == 'reaped' then
     seq, delta = '1', charge - hold.chg
-    -- This is the excess of the reaper's charge. It cannot be withdrawn twice under one (rid, seq).
+    -- The excess of the reaper's charge. It cannot be withdrawn twice under one (rid, seq).
     released = hold.c2 and 0 or -delta
   end
   sub.bal = sub.bal - delta
   local withdrawn = hold and leaving(released, hold.gen, sub) or 0
   sub.bal = sub.bal - withdrawn
-  move_ceiling(KEYS[1], KEYS[2], before, moved_by(KEYS[1], { rid = rid, hold = hold, by = sub.bal - before }))
+  local is_known = from ~= 'reaped' or saw_reap(KEYS[1], rid, hold.c0)
+  local by = sub.bal - before
+  move_ceiling(KEYS[1], KEYS[2], before, is_known and by or math.min(by, 0))
 
   write_balance(KEYS[2], sub)
   local claims = ARGV[9]

@@ -4,10 +4,10 @@ import { SCOPE_KINDS } from './scope-value.ts';
 import { isWrongType } from './connection/reply-reader.ts';
 import type { SubscriptionRef } from './records/subscription-balance.ts';
 
-/** Describes a key that every function of its shard or account fails at. */
+/** A key that every function of its shard or account fails at. */
 export interface WrongKey {
   name: string;
-  /** Is the account of the record; null for one of a whole shard. */
+  /** The account of the record; null for one of a whole shard. */
   accountId: number | null;
 }
 
@@ -59,7 +59,7 @@ export class KeyTypes {
     return (await Promise.all(found)).flat();
   }
 
-  /** Removes the key; the caller writes its content again afterwards. */
+  /** Write its content again afterwards. */
   async remove({ name }: WrongKey): Promise<void> {
     await this.#redis.del(name);
   }

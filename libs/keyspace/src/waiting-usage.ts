@@ -3,15 +3,15 @@ import { keys, shardNames } from './keys.ts';
 import { lastGeneratedId } from './connection/reply-reader.ts';
 
 export interface WaitingUsage {
-  /** Counts the events in the outboxes. */
+  /** Events in the outboxes. */
   events: number;
-  /** Is in Unix ms of Redis' clock; null when all outboxes are empty. */
+  /** Unix ms of Redis' clock; null when all outboxes are empty. */
   oldestAtMs: number | null;
   /** Open holds. */
   holds: number;
 }
 
-/** Sums all shards for metrics; they are not read at one moment. */
+/** All shards together; for metrics, so not one moment's picture. */
 export async function waitingUsage(redis: RedisConnection, shards: number): Promise<WaitingUsage> {
   const all = await Promise.all(shardNames(shards).map((shard) => waitingIn(redis, shard)));
   const oldest = all.flatMap(({ oldestAtMs }) => oldestAtMs ?? []);
@@ -22,7 +22,7 @@ export async function waitingUsage(redis: RedisConnection, shards: number): Prom
   };
 }
 
-/** Returns the id of the last event of each shard's outbox: it changes whenever a request has ended in between, also when the event has left since. */
+/** Id of the last event of each shard's outbox: another one whenever a request has ended in between, also when the event has left since. */
 export async function lastEvents(redis: RedisConnection, shards: number): Promise<string[]> {
   return Promise.all(shardNames(shards).map((shard) => lastEventIn(redis, shard)));
 }

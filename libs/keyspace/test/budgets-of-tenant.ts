@@ -6,18 +6,18 @@ export interface Budget {
   id: number;
   unit?: 'charged_tokens' | 'tokens' | 'money' | 'requests';
   amount: number;
-  /** Is in Unix seconds. */
+  /** Unix seconds. */
   starts?: readonly number[];
   models?: string;
   action?: 'refuse' | 'fallback' | 'notify';
   adjusted?: Record<string, number>;
   each?: 's' | 'u';
   isRequired?: boolean;
-  /** Is the length in seconds of a bucket of a rolling budget. */
+  /** Seconds of a bucket of a rolling budget. */
   bucket?: number;
 }
 
-/** Writes budgets in the control plane's form. */
+/** Written in the control plane's form. */
 function written(budgets: readonly Budget[]): string {
   const list = budgets.map((one) => [
     one.id,
@@ -50,7 +50,7 @@ export async function setBudgets(
   assert.equal(reply.kind, 'applied');
 }
 
-/** Returns `<used>,<held>` by `<budget>:<period>`, of all requests together or of one value. */
+/** `<used>,<held>` by `<budget>:<period>`, of all requests together or of one value. */
 export async function counts(tenant: Tenant, value = ''): Promise<Record<string, string>> {
   const found = await tenant.live.budgets.read(tenant.accountId, value);
   return Object.fromEntries(

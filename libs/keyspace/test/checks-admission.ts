@@ -256,28 +256,28 @@ export const admissionChecks: Checks = {
       ...['e1', rid, accountId, MODEL_ID],
       ...['gpt-4', 2, 100, 10, '', 0],
       ...[60_000, 'node-1:0', tenant.clock.now],
-      ...['', '', '', '', '', 5, 5],
+      ...['', '', '', '', '5,5,,,,'],
     ];
     const before = await contents(tenant);
-    for (const position of [6, 7, 9, 10, 18, 19]) {
-      for (const bad of [
-        '-1',
-        '1.5',
-        '1e3',
-        'nan',
-        'inf',
-        '',
-        ' 1',
-        '0x10',
-        '9007199254740992',
-        '99999999999999999',
-      ]) {
-        await assert.rejects(
-          library.call('admit', functionKeys, good.with(position, bad)),
-          /invalid admit/,
-        );
-      }
-    }
+    const badArguments = (bad: string): (string | number)[][] => [
+      ...[6, 7, 9, 10].map((position) => good.with(position, bad)),
+      ...[`${bad},5,,,,`, `5,${bad},,,,`, `5,5,,,s${bad},`].map((asked) => good.with(17, asked)),
+    ];
+    for (const bad of [
+      '-1',
+      '1.5',
+      '1e3',
+      'nan',
+      'inf',
+      '',
+      ' 1',
+      '0x10',
+      '9007199254740992',
+      '99999999999999999',
+    ])
+      for (const args of badArguments(bad))
+        await assert.rejects(library.call('admit', functionKeys, args), /invalid admit/, bad);
+
     await assert.rejects(
       library.call('admit', functionKeys, good.with(7, 101)),
       /invalid admit/,

@@ -33,7 +33,7 @@ import { refOf } from './tenant-acts.ts';
 import { admitted, openAccount, openWorld, type Checks, type World } from './world.ts';
 
 const WINDOW_RUNS = Number(process.env.WINDOW_RUNS ?? 600);
-/** Allows for a machine with other work. */
+/** On a machine with other work. */
 const WINDOW_RUN_MS_MAX = 200;
 
 let services: Services;
@@ -52,7 +52,7 @@ function run(checks: Checks): void {
   for (const [promise, check] of Object.entries(checks)) test(promise, () => check(world));
 }
 
-/** Counts the calls of each command so far, but for those by which this spec calls the functions and asks. */
+/** Calls of each command so far, but for those by which this spec calls the functions and asks. */
 async function commandsInside(): Promise<Map<string, number>> {
   const stats = await world.redis.info('commandstats');
   const found = stats.matchAll(/^cmdstat_(?!fcall|info)([^:]+):calls=(\d+)/gm);
@@ -160,7 +160,7 @@ describe('the library', () => {
   test('is put back within a look where its name has another text', async () => {
     const { text, library } = world.source;
     const forged = text.replace(
-      'local balance, held, running = learn_spendable(KEYS[1], KEYS[4], tonumber(sub[2]), sub[9])',
+      'local balance, held, running = learn_spendable(KEYS[1], KEYS[4], tonumber(sub[2]))',
       'local balance, held, running = 1e9',
     );
     expect(forged).not.toBe(text);

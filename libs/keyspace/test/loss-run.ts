@@ -17,7 +17,7 @@ import type { LossCommand } from './loss-commands.ts';
 
 interface Request {
   rid: string;
-  /** Is the copy in the node's journal. */
+  /** The copy in the node's journal. */
   epoch: string;
   held: number;
   used: number;
@@ -47,9 +47,9 @@ class LossRun {
   readonly #seen: Map<string, number>;
   readonly #booked = new BookedUsage();
   readonly #requests: Request[] = [];
-  /** Holds what a node has sent that has not reached Redis yet. */
+  /** Sent by a node, not at Redis yet. */
   readonly #onTheWay: (() => Promise<void>)[] = [];
-  /** Holds what has left the outbox and is not in PostgreSQL yet. */
+  /** Out of the outbox, not in PostgreSQL yet. */
   readonly #queued: RelayedUsage[] = [];
   #credits = 1;
   #losses = 1;
@@ -131,7 +131,7 @@ class LossRun {
     });
   }
 
-  /** Runs FLUSHALL, and fills the shard again from PostgreSQL. */
+  /** FLUSHALL, and the shard filled again from PostgreSQL. */
   async #lose(): Promise<void> {
     const { redis, shard, accountId, epochs } = this.#tenant;
     const names = [

@@ -20,13 +20,13 @@ export interface ModelHold extends HoldRef {
   reapPayload: string;
   /** Is the MAC of its node over `used`. */
   mac: string;
-  /** Is by Redis' clock; it is set once the hold is done or reaped. */
+  /** By Redis' clock; set once it is done or reaped. */
   expiresAt: number;
-  /** Holds deltas by seq, and the payloads they left with. */
+  /** Deltas by seq, and the payloads they left with. */
   emitted: Map<number, { delta: number; payload: string }>;
 }
 
-/** Holds the MAC of the node over what its hold has used. */
+/** The MAC of the node over what its hold has used. */
 export interface Signed {
   mac?: string;
 }
@@ -43,7 +43,7 @@ export interface ModelSubscription {
   creditSeq: number | null;
   withdrawalId: string | null;
   taken: number;
-  /** Sums everything credited and everything that left, for I3. */
+  /** Everything credited and everything that left, for I3. */
   credited: number;
 }
 
@@ -86,7 +86,7 @@ export function halfOf(free: number, minTokens: number): number {
   return minTokens <= half ? half : minTokens + Math.floor((free - minTokens) / 2);
 }
 
-/** Returns what is bought: one purchase after the other until the level is above the threshold, and one where the balance alone is below the least. */
+/** One purchase after the other until the level is above the threshold; one where the balance alone is below the least. */
 export function boughtSoon(
   { record, balance, held }: ModelSubscription,
   leastTokens: number,

@@ -10,9 +10,9 @@ export type Limits = Record<RateWindow, number>;
 
 const OWN = { owner: 'key', models: '' } as const;
 
-/** Restates the windows of one key as a log of every request that was counted. */
+/** The windows of one key, restated as a log of every request that was counted. */
 export class WindowModel {
-  /** Holds the bucket number of each counted request. */
+  /** Bucket number of each counted request. */
   readonly #counted = Object.fromEntries(
     WINDOW_NAMES.map((name) => [name, []]),
   ) as unknown as Record<RateWindow, number[]>;
@@ -72,7 +72,7 @@ export class WindowModel {
     return this.#believed(window, now).filter((bucket) => bucket > current - BUCKETS);
   }
 
-  /** Returns all that was counted, or nothing when its clock was a window or more ahead of this one. */
+  /** All that was counted, or nothing when its clock was a window or more ahead of this one. */
   #believed(window: RateWindow, now: number): number[] {
     const isFromAhead =
       (this.#counted[window].at(-1) ?? 0) >= Math.floor(now / BUCKET_MS[window]) + BUCKETS;

@@ -5,7 +5,7 @@ export interface GenerationRate {
   pattern: RegExp;
   tokensPerSecond: number;
   source: string;
-  /** Is the date on which the source was read. */
+  /** The date on which the source was read. */
   asOf: string;
 }
 

@@ -1,4 +1,4 @@
-/** Divides integers and names the rounding. Dividends may be negative; divisors must be positive. */
+/** Integer divisions that name their rounding. Dividends may be negative; divisors must be positive. */
 export function divideCeil(dividend: bigint, divisor: bigint): bigint {
   return -divideFloor(-dividend, divisor);
 }

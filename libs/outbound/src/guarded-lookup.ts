@@ -8,7 +8,7 @@ export class AddressRefused extends Error {
   readonly code = 'ADDRESS_REFUSED';
 }
 
-/** Resolves a name to all its addresses. */
+/** Every address of a name. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 /** Returns the reason why this host must not be dialled, if it is an address; a name is judged by `guardedLookup`. */

@@ -8,7 +8,7 @@ import {
   type SnapshotDocument,
 } from './snapshot-document.ts';
 
-/** Returns the SHA-256 of the canonical JSON of the document, in lower-case hex. */
+/** SHA-256 of the canonical JSON of the document, lower-case hex. */
 export function checksumOf(document: unknown): string {
   return createHash('sha256').update(canonicalJson(document)).digest('hex');
 }

@@ -9,13 +9,13 @@ import type {
   UpstreamFields,
 } from './snapshot-document.ts';
 
-/** Holds the rows of routing in PostgreSQL, read in one consistent moment: the only input of `compileSnapshot` and `findProblems`. Deleted rows are left out. */
+/** The rows of routing in PostgreSQL, read in one consistent moment: the only input of `compileSnapshot` and `findProblems`. Deleted rows are left out. */
 export interface RoutingRows {
   models: readonly ModelRow[];
   prices: readonly PriceRow[];
   upstreams: readonly UpstreamRow[];
   routes: readonly RouteRow[];
-  /** Lists the protocols that every node has reported to speak, and its further abilities. An upstream of another one waits, but for those that every release speaks. */
+  /** The protocols that every node has reported to speak, and its further abilities. An upstream of another one waits, but for those that every release speaks. */
   spokenProtocols: readonly string[];
 }
 
@@ -26,7 +26,7 @@ export interface ModelRow {
   displayName: string;
   kind: (typeof MODEL_KINDS)[number];
   ownedBy: string;
-  /** Is in Unix ms. */
+  /** Unix ms. */
   createdAtMs: number;
   contextWindow: number | null;
   maxOutputTokens: number | null;
@@ -41,15 +41,15 @@ export interface ModelRow {
 export interface PriceRow {
   id: number;
   modelId: number;
-  /** Is in Unix ms. */
+  /** Unix ms. */
   effectiveAtMs: number;
-  /** Holds weights in millionths, by class. A weight that is not set is absent: its parent's holds. */
+  /** Weights in millionths, by class. A weight that is not set is absent: its parent's holds. */
   weights: Pick<PriceVersion, WeightField>;
-  /** Holds the tiers, ascending; empty without any. */
+  /** Ascending. Empty without any. */
   tiers: readonly PriceTier[];
-  /** Maps premiums to millionths. */
+  /** Millionths by premium. */
   multipliers: Readonly<Record<string, number>>;
-  /** Is in micro-units. */
+  /** Micro-units. */
   pricePerMillion: number;
   /** It charges nothing, and no administrator declared it free. */
   isUndeclaredZero: boolean;
@@ -84,7 +84,7 @@ export interface RouteRow {
   weight: number;
   enabled: boolean;
   outputLimitField: (typeof LIMIT_FIELD_SETTINGS)[number];
-  /** This field and the next are those of the family of its upstream model; null where it is not known. */
+  /** The next two: of the family of its upstream model; null where it is not known. */
   familyLimitField: OutputLimitField | null;
   familyContextWindow: number | null;
   contextWindow: number | null;

@@ -8,7 +8,7 @@ import {
   type UpstreamRow,
 } from '../src/index.ts';
 
-/** Is an upstream whose optional fields are omitted. */
+/** An upstream with what is optional left out. */
 export const PLAIN_UPSTREAM: UpstreamRow = {
   id: 1,
   name: 'u',

@@ -10,15 +10,15 @@ import {
 } from '@tollgate/harness';
 
 interface OwnTargetOptions {
-  /** Is one of its own by default. */
+  /** Default: one of its own. */
   model?: RoutedModel;
   customer?: Customer;
-  /** Is by default more than a test uses. */
+  /** Default: more than a test uses. */
   tokens?: number;
   key?: Partial<NewKey>;
 }
 
-/** Makes a key of its own, subscribed to one model, that the first node serves when this resolves. */
+/** A key of its own, subscribed to one model, that the first node serves when this resolves. */
 export async function createTarget(
   tollgate: Tollgate,
   { model, customer, ...bought }: OwnTargetOptions = {},

@@ -19,10 +19,10 @@ export class FaultSchedule {
   readonly #gapMs: number;
   readonly #log: (line: string) => void;
   readonly #struck = new Map<string, FaultCount>();
-  /** Maps what is under a fault to its end. */
+  /** By what is under a fault. */
   readonly #running = new Map<string, Promise<void>>();
   #strikes = 0;
-  /** Lists unexpected exits, with the last output of the process. */
+  /** Unexpected exits, with the last output of the process. */
   readonly crashes: string[] = [];
   #failure: unknown;
 

@@ -15,18 +15,18 @@ export interface Tally {
   endings: Record<string, number>;
   /** Counts refusals by their status. */
   refused: Record<number, number>;
-  /** Counts completed requests whose report the upstream still knows, compared to the token. */
+  /** Completed requests whose report the upstream still knows, compared to the token. */
   compared: number;
   exact: number;
   /** Counts the compared ones that had images, were made in the background, or were charged by a multiplier. */
   of: { images: number; background: number; premium: number };
-  /** Counts charged tokens by the upstream's reports; `bookedTokens` counts them by the books. */
+  /** Charged tokens by the upstream's reports, and by the books. */
   reportedTokens: number;
   bookedTokens: number;
   overTokens: number;
   underTokens: number;
   underRequests: number;
-  /** Counts tokens that were delivered and not charged, of requests whose node was killed under them. */
+  /** Delivered and not charged, of requests whose node was killed under them. */
   lostTokens: number;
   missing: number;
 }

@@ -7,15 +7,15 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Is one request of a client as it went over the wire. */
+/** One request of a client as it went over the wire. */
 export interface Call {
   method: string;
   path: string;
   status: number;
-  /** Is `x-request-id` of the answer: the key of the usage row. */
+  /** `x-request-id` of the answer: the key of the usage row. */
   rid: string;
   body: string;
-  /** Lists the fields that did not reach the upstream, as the answer names them. */
+  /** Fields that did not reach the upstream, as the answer names them. */
   dropped: string | null;
 }
 

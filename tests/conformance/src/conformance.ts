@@ -13,7 +13,7 @@ import { usageDifferences, usageRows } from './usage-rows.ts';
 
 const CONCURRENCY = 6;
 
-/** Is one recording as the upstream's answer to one kind of client. */
+/** One recording as the upstream's answer to one kind of client. */
 interface Replay {
   recording: Recording;
   index: number;
@@ -26,9 +26,9 @@ interface Replay {
 export interface Replayed {
   recording: Recording;
   way: 'same' | 'translated';
-  /** Is empty when all is as promised. */
+  /** Empty when all is as promised. */
   failures: string[];
-  /** Is the reason why meaning was not compared. */
+  /** The reason why meaning was not compared. */
   note: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** Does the work on each item, at most `lanes` at a time; results are in the order of the items. */
+/** The work on each item, at most `lanes` at a time; results in the order of the items. */
 export async function inLanes<T, R>(
   items: readonly T[],
   lanes: number,

@@ -145,7 +145,7 @@ const PRICE = {
   multipliers: { 'server_tools=code_interpreter': 1_000_000 },
 };
 
-/** Makes a model of the first provider alone, or of both. */
+/** A model of the first provider alone, or of both. */
 export function modelOf(
   kind: Kind,
   { onBoth = false, passes = false } = {},
@@ -230,7 +230,7 @@ export const nativeOf = (kind: Kind): string =>
   ({ responses: 'cntr_native', messages: 'container_native', chat: SOUND })[kind];
 export const SEALED = /(?:cntr|container|audio)_tg[\w-]{40,}/g;
 
-/** Starts a node, and two upstreams of one provider; the spec calls it. */
+/** Called by the spec: a node, and two upstreams of one provider. */
 export function shareNode(): void {
   beforeAll(async () => {
     node = await startNodeUnderTest();

@@ -24,7 +24,10 @@ const settingsSchema = z.object({
 
 const STATED_RULES = path.join(import.meta.dirname, 'stated_rules.py');
 
-/** Names operations that end the run's own access, never end, or wait 10 s for every node that the run has made and no process serves. Each has specs of its own. */
+/**
+ * Operations that end the run's own access, never end, or wait 10 s for every node that the run has made and no process serves.
+ * Each has specs of its own.
+ */
 const LEFT_OUT = [
   'Auth_logout',
   'Auth_password',

@@ -33,32 +33,32 @@ const PRIMARIES = 3;
 let foundRedis: ReturnType<typeof resolveRedis> | undefined;
 const redisBinary = (): ReturnType<typeof resolveRedis> => (foundRedis ??= resolveRedis());
 
-/** Names kinds of Redis: `cluster` is three primaries of a Redis Cluster; `replicated-cluster` has a replica for each, `redis-4` to `redis-6`; `sentinel` is a primary with a replica that a sentinel promotes. */
+/** `cluster` = three primaries of a Redis Cluster; `replicated-cluster` = with a replica each, `redis-4` to `redis-6`; `sentinel` = a primary with a replica that a sentinel promotes. */
 export type RedisKind = 'single' | 'cluster' | 'replicated-cluster' | 'sentinel';
 
 export interface Services {
-  /** Is a folder of this suite alone; it is gone after `stop`. */
+  /** A folder of this suite alone; gone after `stop`. */
   folder: string;
   folders: ProcessFolders;
-  /** Is the address of an empty database, as PostgreSQL's administrator has it: tests look at it and tamper with it. */
+  /** An empty database, as PostgreSQL's administrator has it: for what tests look at and tamper with. */
   databaseUrl: string;
-  /** Is the same database as the product's roles have it. */
+  /** The same database as the product's roles have it. */
   databaseUrls: RoleUrls;
-  /** Is an empty Redis. */
+  /** An empty Redis. */
   redisUrl: string;
   /** The same Redis as the product's users have it. */
   redisUrls: RedisUrls;
   postgres: ManagedProcess;
-  /** Controls all servers of Redis as one. */
+  /** All servers of Redis as one. */
   redis: Pick<ManagedProcess, 'start' | 'stop' | 'kill' | 'isRunning'>;
-  /** Lists all servers of Redis: one, the primaries of a cluster and then their replicas, or a primary, its replica and their sentinel. */
+  /** All servers of Redis: one, the primaries of a cluster and then their replicas, or a primary, its replica and their sentinel. */
   redisServers: ManagedProcess[];
   redisKind: RedisKind;
-  /** Holds the ports on 127.0.0.1, of PostgreSQL and of each server of Redis, by process name. */
+  /** On 127.0.0.1, of PostgreSQL and of each server of Redis, by process name. */
   ports: ReadonlyMap<string, number>;
-  /** Makes another empty database on the same server, with the same roles. Answers the administrator's address. */
+  /** Another empty database on the same server, with the same roles. Answers the administrator's address. */
   createDatabase: () => Promise<string>;
-  /** Returns a database of this server as the product's roles have it. */
+  /** A database of this server as the product's roles have it. */
   urlsOf: (databaseUrl: string) => RoleUrls;
   /** Ends both servers and deletes the folder. */
   stop: () => Promise<void>;
@@ -67,13 +67,16 @@ export interface Services {
 export interface ServicesOptions {
   /** False leaves PostgreSQL out; a prepared database is copied; true = a copy of an empty one. */
   postgres?: boolean | PreparedPostgres;
-  /** Is false to omit Redis; true means what TOLLGATE_TEST_REDIS names, else `single`. */
+  /** False leaves Redis out; true = what TOLLGATE_TEST_REDIS names, else `single`. */
   redis?: boolean | RedisKind;
-  /** Is added to the environment of each server of Redis that holds data. */
+  /** Added to the environment of each server of Redis that holds data. */
   redisEnv?: Readonly<Record<string, string>>;
 }
 
-/** Starts a PostgreSQL and a Redis for one suite, on free ports, in a temporary folder, without fsync. It takes about a second. Suites call it in `beforeAll` and `stop` in `afterAll`; when the test process dies before that, a watchdog cleans up. */
+/**
+ * A PostgreSQL and a Redis for one suite, on free ports, in a temporary folder, without fsync. About a second.
+ * Call it in `beforeAll` and `stop` in `afterAll`; when the test process dies before that, a watchdog cleans up.
+ */
 export async function startServices(options: ServicesOptions = {}): Promise<Services> {
   for (let tries = 1; ; tries += 1) {
     try {

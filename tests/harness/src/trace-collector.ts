@@ -34,20 +34,20 @@ const request = z.object({
 });
 
 export interface CollectedSpan extends z.output<typeof span> {
-  /** Is `service.name` of the process that sent it. */
+  /** `service.name` of the process that sent it. */
   service: unknown;
 }
 
 /** A collector of traces: reads OTLP over HTTP in JSON (https://opentelemetry.io/docs/specs/otlp/#otlphttp) and refuses what it cannot read. */
 export interface TraceCollector {
-  /** Is the value of TRACES_URL. */
+  /** For TRACES_URL. */
   url: string;
   spans: CollectedSpan[];
-  /** Holds the texts of all requests, as they came. */
+  /** Texts of all requests, as they came. */
   texts: string[];
-  /** Returns the headers of the last request. */
+  /** Headers of the last request. */
   headers: () => Record<string, unknown>;
-  /** Returns the spans of a trace once there are all of these names. */
+  /** The spans of a trace once there are all of these names. */
   spansOf: (traceId: string, names: readonly string[]) => Promise<CollectedSpan[]>;
   close: () => Promise<void>;
 }

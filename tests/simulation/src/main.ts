@@ -40,7 +40,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Runs under jest, which transforms the decorators of the control plane. */
+/** Under jest, which transforms the decorators of the control plane. */
 function runJest(
   { seeds, seconds, seed, planted, only }: Settings,
   report: string,

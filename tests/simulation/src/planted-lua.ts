@@ -1,7 +1,7 @@
 import { readFunctionSource, readLua } from '../../../libs/keyspace/test/past-the-stores.ts';
 import { RedisFunctions } from './redis/redis-functions.ts';
 
-/** Lists errors in the functions of Redis: in which file, what is written there, and what replaces it. */
+/** Errors in the functions of Redis: in which file, what is written there, and what takes its place. */
 const ERRORS: Record<string, [file: string, written: string, planted: string]> = {
   'a final is settled under an old epoch': [
     'settle',
@@ -103,7 +103,7 @@ const ERRORS: Record<string, [file: string, written: string, planted: string]> =
   'a hold names another period than it counts in': [
     'shared/budget-claims',
     "claim.name .. ':' .. text(claim.rate)",
-    "claim.id .. ':' .. claim.ends .. ':' .. text(claim.rate)",
+    "claim.id .. ':' .. claim.at.ends .. ':' .. text(claim.rate)",
   ],
   'what a session used counts for all': [
     'shared/budgets',

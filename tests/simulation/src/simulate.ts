@@ -10,7 +10,7 @@ import { SHIPPED, World, type Parts } from './world.ts';
 
 export interface RunOptions {
   seed: number;
-  /** Are drawn from the seed unless they are given. */
+  /** Drawn from the seed unless they are given. */
   faults?: readonly Fault[];
   parts?: Parts;
   /** Bounds the simulated time before the rest of the work comes to its end. */
@@ -23,13 +23,13 @@ export interface RunResult {
   requests: number;
   faults: readonly Fault[];
   traceHash: string;
-  /** Is null when every promise was kept. */
+  /** Null when every promise was kept. */
   violation: string | null;
-  /** Lists balances in Redis that the reconciliation had to repair. */
+  /** Balances in Redis that the reconciliation had to repair. */
   repairs: readonly { what: string; step: number }[];
-  /** Counts purchases of auto-recharge. */
+  /** Purchases of auto-recharge. */
   recharges: number;
-  /** Counts requests that waited for a purchase, by how that ended. */
+  /** Requests that waited for one, by how that ended. */
   waits: Truth['waits'];
 }
 

@@ -1,2 +1,2 @@
-/** Is thrown when a promise of the product was broken. */
+/** A promise of the product that was broken. */
 export class Violation extends Error {}

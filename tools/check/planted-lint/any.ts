@@ -1,4 +1,4 @@
-/** This planted value has no type. */
+/** Planted: a value without a type. */
 export function lengthOf(value: any): number {
   return String(value).length;
 }

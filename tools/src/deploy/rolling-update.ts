@@ -29,7 +29,7 @@ interface Scale {
 interface Course {
   fewestNodes: number;
   fewestPlanes: number;
-  /** Lists nodes in the order in which they ended. */
+  /** Nodes in the order in which they ended. */
   readonly ended: Set<string>;
   readonly graces: Set<number>;
 }

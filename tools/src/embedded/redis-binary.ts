@@ -1,7 +1,7 @@
 export interface RedisBinary {
-  /** Is an absolute path. */
+  /** Absolute path. */
   server: string;
-  /** Is the name under which the same binary checks an append-only file. */
+  /** The name under which the same binary checks an append-only file. */
   checkerName: string;
   /** Holds the variables with which it finds its libraries. */
   env: Record<string, string>;

@@ -61,7 +61,7 @@ function listPids(): number[] {
   }
 }
 
-/** Returns '' where the process has ended or is another user's. */
+/** Empty where the process has ended or is another user's. */
 function textOf(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'latin1');

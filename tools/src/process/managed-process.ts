@@ -24,19 +24,19 @@ export interface ProcessSpec {
   stop: Termination;
   /** Runs before every start, also before a restart. */
   prepare?: () => Promise<void>;
-  /** Is polled after the start until true. */
+  /** Polled after the start until true. */
   isReady: (pid: number) => Promise<boolean>;
-  /** Is the time without progress (`ProgressWatch`) after which the start has failed. */
+  /** Time without progress (`ProgressWatch`) after which the start has failed. */
   readyTimeoutMs: number;
 }
 
 export interface ProcessFolders {
-  /** Holds pid files. */
+  /** For pid files. */
   run: string;
   logs: string;
 }
 
-/** Is one child process: started, watched until ready, stopped in bounded time. */
+/** One child process: started, watched until ready, stopped in bounded time. */
 export class ManagedProcess {
   readonly spec: ProcessSpec;
   readonly logFile: string;

@@ -7,7 +7,10 @@ export interface ProgressOutput {
   write: (text: string) => unknown;
 }
 
-/** Shows the steps of a start as they happen. A terminal shows one line with what is in progress, redrawn in place; elsewhere each step is one plain line when it begins and one when it is done. */
+/**
+ * The steps of a start as they happen. A terminal shows one line with what is in progress, redrawn in place; elsewhere each step
+ * is one plain line when it begins and one when it is done.
+ */
 export class Progress {
   readonly #output: ProgressOutput;
   readonly #now: () => number;

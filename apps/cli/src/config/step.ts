@@ -14,15 +14,15 @@ export interface Difference {
 export interface Step {
   action: Action;
   kind: Kind;
-  /** Is the name of the object for people; for a model, its price and its place on the shelf, the model's name. */
+  /** The name of the object for people; for a model, its price and its place on the shelf, the model's name. */
   name: string;
   differences: readonly Difference[];
   /** Contains references instead of secrets. */
   body: Fields;
   id?: number;
-  /** Is the time of the object's last change when the plan was made. */
+  /** The time of the object's last change when the plan was made. */
   updatedAt?: string;
-  /** Names the names of the model and upstream that a new route connects. */
+  /** The names of the model and upstream that a new route connects. */
   ends?: { model: string; upstream: string };
 }
 

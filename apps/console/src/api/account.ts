@@ -50,7 +50,7 @@ export function createAccessToken({
 
 export type MadeByToken = Shape<'MadeByToken'>;
 
-/** Reads the newest records that a token made. */
+/** The newest records that a token made. */
 export const madeByTokenQuery = (id: number) =>
   queryOptions({
     queryKey: ['made-by-token', id],

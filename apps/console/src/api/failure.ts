@@ -5,13 +5,13 @@ import type { Words } from '../words/words.ts';
 export interface Failure {
   title: string;
   detail: string | undefined;
-  /** Is the id that the user quotes to an operator. */
+  /** To quote to an operator. */
   requestId: string | undefined;
-  /** Maps the fields of a refused form to what is wrong with them. */
+  /** Field -> what is wrong with it, of a refused form. */
   fields: Readonly<Record<string, string>>;
 }
 
-/** Turns an error into words; no other code does. The server's own text is kept where the catalogue has nothing better. */
+/** The only place where an error becomes words. The server's own text is kept where the catalogue knows nothing better. */
 export function failureOf(error: unknown, words: Words): Failure {
   if (error instanceof AdminRefusal) return ofRefusal(error, words);
   const { noAnswer, noAnswerHelp, unexpected } = words.failures;
@@ -56,7 +56,7 @@ function wordsOfFault(
   return fieldFaults.faults[code](Object.fromEntries(texts));
 }
 
-/** Is true for a refusal with this code. */
+/** True for a refusal with this code. */
 export function isRefused(error: unknown, code: string): boolean {
   return error instanceof AdminRefusal && error.code === code;
 }

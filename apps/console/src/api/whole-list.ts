@@ -1,4 +1,4 @@
-/** Is the server's most for one page. */
+/** The server's most for one page. */
 const PAGE_SIZE = 100;
 /** A list of more rows is not read as a whole: filters are for that. */
 const PAGES_MAX = 20;
@@ -9,7 +9,7 @@ interface Page<Row> {
   has_more: boolean;
 }
 
-/** Reads a list that a person sees as a whole, such as all routes, page by page to its end, at most 2,000 rows. */
+/** A list that a person sees as a whole, e.g. all routes: read page by page to its end, at most 2,000 rows. */
 export async function readWholeList<Row>(
   read: (paging: { page: number; page_size: number }) => Promise<Page<Row>>,
 ): Promise<{ data: Row[]; total: number }> {

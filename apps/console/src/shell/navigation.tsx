@@ -12,7 +12,7 @@ interface NavigationProps {
   onGo?: () => void;
 }
 
-/** Shows icons alone on narrow screens, unless it is in the sheet (`isWide`). */
+/** On narrow screens, icons alone unless it is in the sheet (`isWide`). */
 export function Navigation({ isAdmin, isWide = false, onGo }: NavigationProps) {
   const words = useWords();
   const { pathname } = useLocation();
@@ -102,7 +102,7 @@ function NavLink({
   );
 }
 
-/** Switches between the pages of users and of administrators. */
+/** Two hats, one application. */
 function HatSwitch({ isAdminHat, onGo }: { isAdminHat: boolean; onGo: (() => void) | undefined }) {
   const { shell } = useWords();
   const hats = [
@@ -130,7 +130,7 @@ function HatSwitch({ isAdminHat, onGo }: { isAdminHat: boolean; onGo: (() => voi
   );
 }
 
-/** Is the same switch where there is room for an icon only. */
+/** The same where there is room for an icon only. */
 function HatLink({ isAdminHat }: { isAdminHat: boolean }) {
   const { shell } = useWords();
   const item = isAdminHat ? userItems[0] : adminItems[0];

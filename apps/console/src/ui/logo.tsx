@@ -1,4 +1,4 @@
-/** Draws a gate over a road. */
+/** A gate over a road. */
 export function Logo() {
   return (
     <svg aria-hidden viewBox="0 0 32 32" className="size-6 shrink-0 text-accent">

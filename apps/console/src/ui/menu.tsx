@@ -13,7 +13,7 @@ export interface MenuAct {
   onAct: () => void;
 }
 
-/** Offers acts on one thing, behind one button. */
+/** Acts on one thing, behind one button. */
 export function Menu({ trigger, acts }: { trigger: ReactElement; acts: readonly MenuAct[] }) {
   return (
     <Base.Root>

@@ -16,24 +16,24 @@ export interface Call {
   args: readonly string[];
   /** Says what it would do, and changes nothing. */
   isDryRun: boolean;
-  /** Is true for `--although-day-was-dropped`. */
+  /** `--although-day-was-dropped` */
   isConfirmed: boolean;
 }
 
 export interface Command {
-  /** Shows its arguments in the help. */
+  /** Its arguments, as the help shows them. */
   synopsis?: string;
   says: string;
   /** Answers the exit status. */
   run: (call: Call) => Promise<number>;
 }
 
-/** Writes a line of the result. */
+/** A line of the result. */
 export function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Writes a line about the work, apart from the result. */
+/** A line about the work, apart from the result. */
 export function report(line: string): void {
   process.stderr.write(`${line}\n`);
 }

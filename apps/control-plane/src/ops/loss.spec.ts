@@ -18,7 +18,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => plane?.stop());
 
-/** Makes 1,000 tokens that Redis has, and an act that is promised to it and older than the call that made it. */
+/** 1,000 tokens that Redis has, and an act that is promised to it and older than the call that made it. */
 async function promised(
   path: '/models/renew' | '/models/unsubscribe',
   more: { tokens?: number } = {},

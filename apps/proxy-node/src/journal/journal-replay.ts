@@ -11,7 +11,7 @@ import {
 export interface LostHold {
   hold: OpenHold;
   counts: JournalledCounts;
-  /** Is the time of the last counts, or of the admission without any, in Unix ms. */
+  /** The time of the last counts, or of the admission without any, in Unix ms. */
   lastSeenAtMs: number;
 }
 
@@ -26,11 +26,11 @@ export interface JournalledFinal {
 export interface Replay {
   lost: Map<string, LostHold>;
   finals: Map<string, JournalledFinal>;
-  /** Is the time of the last acknowledgement line in Unix ms. */
+  /** The time of the last acknowledgement line in Unix ms. */
   lastAcknowledgedAtMs: number | null;
-  /** Is the number of files that end within a line, as after a crash. */
+  /** The number of files that end within a line, as after a crash. */
   torn: number;
-  /** Is the number of complete lines that could not be read: damage to the disk, or lines of a later release. */
+  /** The number of complete lines that could not be read: damage to the disk, or lines of a later release. */
   unreadable: number;
 }
 

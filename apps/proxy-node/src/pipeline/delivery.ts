@@ -31,13 +31,14 @@ export interface Delivery {
   onAnswer(candidate: Candidate): void;
 }
 
+/** Remembers the attempts so far. */
 export class Tries {
   readonly session: string | null;
-  /** Holds the routes that were asked, or have no words for the request: one, as a rule. */
+  /** Routes that were asked, or have no words for the request: one, as a rule. */
   readonly tried: number[] = [];
-  /** Counts the routes that were asked. A repetition on the same route is the only one of its kind and needs no place among them. */
+  /** Routes that were asked. A repetition on the same one is one of a kind and needs no place among them. */
   asked = 0;
-  /** Is the attempt whose answer was read last; of two that raced, it is the winner. */
+  /** The attempt whose answer was read last; of two that raced, the winner. */
   read: RouteAttempt | null = null;
   /** Tokens: the prompt did not fit into so large a window, so that only a larger one is of use. */
   windowMin = -1;
@@ -113,7 +114,7 @@ export function noteSkipped(
     attempts.push({ upstream_id: upstreamId, route_id: routeId, error: reason, duration_ms: 0 });
 }
 
-/** Is the body that is sent in place of the request, for the rest of a cut answer. */
+/** The body that is sent in place of the request, for the rest of a cut answer. */
 export type Rest = Pick<Outbound, 'ask' | 'outputLimit'>;
 
 export function outboundOf(delivery: Delivery, rest: Rest | null): Outbound {
@@ -184,7 +185,7 @@ function forget(tried: number[], routeId: number): void {
   if (at >= 0) tried.splice(at, 1);
 }
 
-/** Returns the failure with the time after which the first of the request's routes may be tried again: the last one may have named a longer one. */
+/** The failure with the time after which the first of the request's routes may be tried again: the last one may have named a longer one. */
 export function withSoonestWait(
   failure: UpstreamFailure,
   { delivery, tries, health }: { delivery: Delivery; tries: Tries; health: UpstreamHealth },

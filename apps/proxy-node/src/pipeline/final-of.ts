@@ -19,14 +19,14 @@ export interface Ending {
   readonly turn: EndedTurn;
   readonly metered: Metered;
   readonly node: string;
-  /** Is in Unix ms. */
+  /** Unix ms. */
   readonly startedAtMs: number;
   readonly durationMs: number;
-  /** Is the trace context of a traced request. */
+  /** The trace context of a traced request. */
   readonly traceparent: string | undefined;
 }
 
-/** Returns the final of a request, which closes its hold. */
+/** The final of a request, which closes its hold. */
 export function finalOf({
   turn: { admitted, asked, attempts, isEnded },
   metered,
@@ -65,7 +65,7 @@ export function finalOf({
   };
 }
 
-/** Returns the fields that a final has only where there is something to say. */
+/** Fields that a final has only where there is something to say. */
 function whereThere(
   { premiums }: Admitted['price'],
   { claims }: Admitted,

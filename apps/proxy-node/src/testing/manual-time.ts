@@ -3,7 +3,7 @@ import type { Timers } from '../timers.ts';
 
 interface Due {
   atMs: number;
-  /** Is null for an act that runs once. */
+  /** Null = once. */
   everyMs: number | null;
   act: () => void;
 }

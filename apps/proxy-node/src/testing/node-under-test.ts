@@ -37,7 +37,7 @@ const READY_MS = 5_000;
 export const NODE_CREDENTIAL = randomBytes(32).toString('base64url');
 export const ACCOUNT_ID = 7;
 
-/** Starts a node in this process over a Redis of its own, with one account, and models as each test needs them. */
+/** A node of this process over a Redis of its own, with one account, and models as each test needs them. */
 export async function startNodeUnderTest(
   environment: Record<string, string> = {},
   log?: Logger,
@@ -154,7 +154,7 @@ export class NodeUnderTest {
     await this.#announceSubscription(id);
   }
 
-  /** Arms auto-recharge of the account's subscription; null disarms it. */
+  /** Auto-recharge of the account's subscription; null = not armed. */
   async arm(
     { id }: SnapshotModel,
     autoRecharge: LiveSubscription['autoRecharge'] = null,
@@ -217,7 +217,7 @@ export class NodeUnderTest {
     return (await read())?.balance ?? Number.NaN;
   }
 
-  /** Returns the holds in Redis that are open, with their request ids. */
+  /** Holds in Redis that are open, with their request ids. */
   async openHolds(): Promise<Record<string, string>[]> {
     const names = await keysLike(this.#redis, '{s*}:hold:*');
     const holds = await Promise.all(
@@ -262,7 +262,7 @@ export class NodeUnderTest {
     return journalledFinal(this.environment['DATA_DIR'] ?? '', rid);
   }
 
-  /** Returns all lines of the node's journal. */
+  /** All lines of the node's journal. */
   journalText(): Promise<string> {
     return journalText(this.environment['DATA_DIR'] ?? '');
   }

@@ -3,13 +3,13 @@ import { GCProfiler } from 'node:v8';
 type Collections = ReturnType<GCProfiler['stop']>['statistics'];
 
 interface OldBytes {
-  /** Counts the bytes that minor collections moved there. */
+  /** Moved there by minor collections. */
   promoted: number;
-  /** Counts the bytes allocated there, as far as a collection follows. */
+  /** Allocated there, as far as a collection follows. */
   direct: number;
 }
 
-/** Counts the bytes that come into the old generation while `work` runs. */
+/** Bytes that come into the old generation while `work` runs. */
 export function oldBytesOf(work: () => void): OldBytes {
   const profiler = new GCProfiler();
   profiler.start();

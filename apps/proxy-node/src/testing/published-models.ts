@@ -21,16 +21,16 @@ export interface UpstreamSpec {
   priority?: number;
   /** The upstream of this model serves instead of another one. */
   upstreamOf?: SnapshotModel;
-  /** Is `real-<id>` unless given. */
+  /** `real-<id>` unless given. */
   upstreamModel?: string;
-  /** Is `max_tokens` unless given. */
+  /** `max_tokens` unless given. */
   outputLimitField?: 'max_tokens' | 'max_completion_tokens';
   /** The credential as its kind is sealed; `UPSTREAM_KEY` unless given. */
   secret?: string;
   overrides?: Partial<SnapshotUpstream>;
 }
 
-/** Plays the control plane's half of a node's configuration: models with their upstreams, published as they are added. */
+/** The control plane's half of a node's configuration: models with their upstreams, published as they are added. */
 export class PublishedModels {
   readonly #fleet: FleetStore;
   readonly #box = createSecretBox({ current: ENCRYPTION_KEY });
@@ -43,12 +43,12 @@ export class PublishedModels {
     this.#fleet = fleet;
   }
 
-  /** Is the version of the document that was published last. */
+  /** The version of the document that was published last. */
   get version(): number {
     return this.#version;
   }
 
-  /** Returns an id for whatever a test makes. */
+  /** For whatever a test makes. */
   nextId(): number {
     this.#lastId += 1;
     return this.#lastId;
@@ -66,7 +66,7 @@ export class PublishedModels {
     return model;
   }
 
-  /** Publishes the present document, sealed, as the control plane does. */
+  /** Publishes like the control plane: the document of now, sealed. */
   async publish(): Promise<void> {
     const snapshot = publishSnapshot({
       version: this.#version,

@@ -15,9 +15,9 @@ const OWN_ANSWER_MS = 5_000;
 
 export interface Rest {
   readonly restMs: number;
-  /** Is true when the provider named the time, so that no probe ends the rest early. */
+  /** True when the provider named the time, so that no probe ends the rest early. */
   readonly isProviders: boolean;
-  /** Is true when the provider limits requests, rather than being overloaded. */
+  /** True when the provider limits requests, rather than being overloaded. */
   readonly isRateLimit?: boolean;
 }
 

@@ -22,10 +22,10 @@ export interface OpenUpstream {
     handler: Dispatcher.DispatchHandler,
   ) => void;
   readonly origin: string;
-  /** Is the path of base_url, which precedes an exchange's path. */
+  /** The path of base_url, which precedes an exchange's path. */
   readonly pathPrefix: string;
   readonly auth: UpstreamAuth | null;
-  /** Returns the current provider token of an identity that has one. */
+  /** The current provider token of an identity that has one. */
   readonly token: () => string | null;
   /** Signatures contain its time. */
   readonly clock: ProviderClock;

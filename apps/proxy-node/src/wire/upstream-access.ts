@@ -118,7 +118,7 @@ function noteRest(
       failures_in_row: failuresInRow,
       rest_ms: restMs,
       why,
-      // Is null for all accounts.
+      // Null for all accounts.
       account_id: accountId,
     },
     'a route rests',

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 
-/** Names the members of node:http's Server that this file reads. The library has no I/O of its own. */
+/** The members of node:http's Server that this file reads. The library has no I/O of its own. */
 interface Server extends EventEmitter {
   readonly listening: boolean;
   closeIdleConnections: () => void;

@@ -9,9 +9,9 @@ export interface HoldUse {
   rid: string;
   accountId: number;
   modelId: number;
-  /** Counts the charged tokens that a reap charges. */
+  /** The charged tokens that a reap charges. */
   usedTokens: number;
-  /** Names the budgets that the hold counts against, as `readClaims` reads them; absent without budgets, and until Redis has named them. */
+  /** The budgets that the hold counts against, as `readClaims` reads them; absent without budgets, and until Redis has named them. */
   claims?: string | undefined;
 }
 

@@ -22,9 +22,9 @@ export const CLIENT_PROTOCOL_ROWS = [
 interface ClientProtocolRow {
   name: string;
   path: string;
-  /** Is the kind of model that the protocol calls. */
+  /** The kind of model that the protocol calls. */
   kind: 'chat' | 'embedding';
-  /** Is the value of `gen_ai.operation.name` in OpenTelemetry: https://opentelemetry.io/docs/specs/semconv/gen-ai/ */
+  /** The value of `gen_ai.operation.name` in OpenTelemetry: https://opentelemetry.io/docs/specs/semconv/gen-ai/ */
   operation: string;
 }
 

@@ -4,8 +4,9 @@
 -- The rate of a budget of tokens as reported is '<rate>+<base>': a hold can be used for so many beside those of the rate. A hold keeps its claims, so that whatever ends it
 -- changes the period in which it was admitted, without the budget.
 local MILLION = 1000000
+local CLAIM = '^(%d+):(%d+):(%d+)%+?(%d*):?([^,]*),?'
 
--- Returns the units for so many charged tokens, rounded up; `claimUnits` of libs/contracts computes the same. Returns 0 for nil.
+-- Units for so many charged tokens, rounded up; `claimUnits` of libs/contracts computes the same. Nothing for nil.
 local function claim_units(claim, tokens)
   if not tokens then return 0 end
   local rate = claim.rate
@@ -14,14 +15,15 @@ local function claim_units(claim, tokens)
   return (claim.base or 0) + millions * rate + math.ceil((tokens - millions * MILLION) * rate / MILLION)
 end
 
--- Returns the units that a request has used which was charged so many tokens; `usedUnits` of libs/contracts computes the same. Returns 0 for nil. `reported` are its plain tokens, nil for a reap.
+-- Units that a request has used which was charged so many tokens; `usedUnits` of libs/contracts computes the same. Nothing for nil charged tokens.
+-- `reported`: its plain tokens, nil for a reap.
 local function used_units(claim, tokens, reported)
   if not tokens or not claim.base then return claim_units(claim, tokens) end
   if reported then return reported end
   return tokens == 0 and 0 or claim_units(claim, tokens)
 end
 
--- Returns the most charged tokens that cost no more than so many units; below zero when nothing fits.
+-- The most charged tokens that cost no more than so many units; below zero when nothing fits.
 local function tokens_within(claim, units)
   local rate = claim.rate
   units = units - (claim.base or 0)
@@ -29,13 +31,6 @@ local function tokens_within(claim, units)
   if rate == 0 then return INTEGER_MAX end
   local millions = math.floor(units / rate)
   return math.min(INTEGER_MAX, millions * MILLION + math.floor((units - millions * rate) * MILLION / rate))
-end
-
--- Reads the rate and base of a request that name plain tokens: '<rate>+<base>'. Returns nil for any other text.
-local function plain_of(rates)
-  local plus = string.find(rates, '+', 1, true)
-  local rate, base = natural(string.sub(rates, 1, (plus or 0) - 1)), plus and natural(string.sub(rates, plus + 1))
-  return rate and base and { rate = rate, base = base } or nil
 end
 
 local function claim_text(claim)
@@ -47,22 +42,12 @@ end
 -- Returns the claims in a text of them; none where it is nil or ''.
 local function claims_in(claims_text)
   local claims, from = {}, 1
-  while claims_text and claims_text ~= '' do
-    local comma = string.find(claims_text, ',', from, true)
-    local one = string.sub(claims_text, from, (comma or 0) - 1)
-    local after_id = string.find(one, ':', 1, true)
-    local after_period = string.find(one, ':', after_id + 1, true)
-    local after_rate = string.find(one, ':', after_period + 1, true)
-    local rates = string.sub(one, after_period + 1, (after_rate or 0) - 1)
-    local plus = string.find(rates, '+', 1, true)
-    table.insert(claims, {
-      id = string.sub(one, 1, after_id - 1), period = string.sub(one, after_id + 1, after_period - 1),
-      name = string.sub(one, 1, after_period - 1), rate = tonumber(string.sub(rates, 1, (plus or 0) - 1)),
-      base = plus and tonumber(string.sub(rates, plus + 1)) or nil,
-      value = after_rate and string.sub(one, after_rate + 1) or nil,
-    })
-    if not comma then break end
-    from = comma + 1
+  while claims_text and from <= #claims_text do
+    local _, last, id, period, rate, base, value = string.find(claims_text, CLAIM, from)
+    claims[#claims + 1] = {
+      id = id, period = period, name = id .. ':' .. period, rate = tonumber(rate), base = tonumber(base), value = value ~= '' and value or nil,
+    }
+    from = last + 1
   end
   return claims
 end

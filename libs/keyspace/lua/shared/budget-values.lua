@@ -4,34 +4,34 @@
 local SESSIONS_MAX = 10000
 local END_USERS_MAX = 10000
 local VALUES_MAX = { s = SESSIONS_MAX, u = END_USERS_MAX }
--- A request that was admitted in a period runs at most this long after its end.
+-- Requests that were admitted in a period run for so long after its end at most.
 local VALUE_KEPT_MS = 2 * 24 * 3600 * 1000
--- Is longer than any period of such a budget, and than what it is kept after that.
+-- Longer than any period of such a budget, and than what it is kept after that.
 local VALUES_KEPT_MS = 94 * 24 * 3600 * 1000
--- Limits the values that are compared with the open holds in one call, beside those that have some.
+-- Values that are compared with the open holds in one call, beside those that have some.
 local VALUES_RECOUNTED = 1000
 
 local function value_list(key, kind)
   return key .. ':' .. kind
 end
 
--- Returns the hash that counts a value, or all of the account for nil.
+-- The hash that counts a value, or all of the account for nil.
 local function place_of(key, value)
   return value and key .. ':' .. value or key
 end
 
-local function is_value(value, kind)
-  return value == '' or (#value == 32 and string.sub(value, 1, 1) == kind and string.find(value, '^[su][0-9a-f]+$'))
+local function is_value(value)
+  return value == '' or #value == 32
 end
 
--- Returns the value that a request counts under. A value that is not known when the maximum is reached shares a counter with all others that come then.
+-- Returns the value that a request counts under, and until when it is kept. One that is not known when the maximum is reached shares a counter with all others that come then.
 local function counted_value(key, kind, value, now)
-  if value == '' then return kind .. '-' end
+  if value == '' then value = kind .. '-' end
   local list = value_list(key, kind)
-  local till = redis.call('ZSCORE', list, value)
-  if till and tonumber(till) > now then return value end
-  if redis.call('ZCOUNT', list, '(' .. text(now), '+inf') >= VALUES_MAX[kind] then return kind .. '+' end
-  return value
+  local till = tonumber(redis.call('ZSCORE', list, value) or '0')
+  if till > now or value == kind .. '-' then return value, till end
+  if redis.call('ZCOUNT', list, '(' .. text(now), '+inf') >= VALUES_MAX[kind] then return kind .. '+', 0 end
+  return value, till
 end
 
 -- Keeps what is counted of a value until `till` at least, and forgets the values whose time is over.

@@ -2,38 +2,22 @@
 -- when the one that is 60 after it begins, so no window less one bucket ever sees more than the amount. `starts` of such a budget has the second of its last reset, or 0:
 -- what was admitted before is not counted, and the rest of the bucket in which it was reset is named by that second.
 local WINDOW_BUCKETS = 60
+local COUNTS = '^(-?%d+),(-?%d+)$'
 
 -- Reads `<used>,<held>`. What is no such text was written by another than these functions, and counts as nothing.
 local function read_counts(value)
-  local comma = value and string.find(value, ',', 1, true)
-  if not comma then return 0, 0 end
-  return integer(string.sub(value, 1, comma - 1)) or 0, integer(string.sub(value, comma + 1)) or 0
+  local _, last, used, held = string.find(value or '', COUNTS)
+  if not last then return 0, 0 end
+  return tonumber(used), tonumber(held)
 end
 
 local function write_counts(key, name, used, held)
   redis.call('HSET', key, name, text(used) .. ',' .. text(held))
 end
 
--- Returns the second at which a bucket leaves the window.
+-- The second at which a bucket leaves the window.
 local function leaves_at(bucket, size)
   return bucket - bucket % size + WINDOW_BUCKETS * size
-end
-
--- Returns the window of a rolling budget at `now`: the bucket in which requests are admitted, when that leaves, and the others that are counted, the oldest first. Returns nil for any other budget.
-local function window_at(budget, now)
-  local size = budget[10] or 0
-  if size == 0 then return nil end
-  local seconds, since = math.floor(now / 1000), tonumber(budget[4])
-  local bucket = seconds - seconds % size
-  local first = bucket - (WINDOW_BUCKETS - 1) * size
-  local window = {
-    period = text(math.max(bucket, since)), first = math.max(first, since), size = size, ends = leaves_at(bucket, size), others = {}, counts = {}, used = 0, held = 0,
-  }
-  if since % size ~= 0 and since > first and since < bucket then table.insert(window.others, text(since)) end
-  for start = first, bucket - size, size do
-    if start >= since then table.insert(window.others, text(start)) end
-  end
-  return window
 end
 
 local function names_of(id, periods)
@@ -42,39 +26,47 @@ local function names_of(id, periods)
   return names
 end
 
--- Adds up what these buckets of a window have.
-local function read_window(place, window, id, periods)
-  if #periods == 0 then return end
-  window.counts = redis.call('HMGET', place, unpack(names_of(id, periods)))
-  for _, found in ipairs(window.counts) do
-    local used, held = read_counts(found)
-    window.used, window.held = window.used + used, window.held + math.max(0, held)
+-- Returns the bucket of a rolling budget in which requests are admitted at `seconds`, as a period, with `others`: those that are counted beside it, the oldest first.
+local function bucket_at(budget, seconds)
+  local size, reset = budget.size, tonumber(budget.starts)
+  local bucket = seconds - seconds % size
+  local first, others = bucket - (WINDOW_BUCKETS - 1) * size, {}
+  if reset % size ~= 0 and reset > first and reset < bucket then table.insert(others, text(reset)) end
+  for start = first, bucket - size, size do
+    if start >= reset then table.insert(others, text(start)) end
   end
+  local period, limit = text(math.max(bucket, reset)), budget.amount
+  limit = limit + (budget.adjustments[period] or 0)
+  for _, other in ipairs(others) do limit = limit + (budget.adjustments[other] or 0) end
+  return { since = bucket, till = bucket + size, period = period, first = math.max(first, reset), ends = text(leaves_at(bucket, size)), others = others, limit = limit }
+end
+
+-- Adds up what these buckets of a window have. Returns used, held, and what each has.
+local function read_buckets(place, id, periods)
+  if #periods == 0 then return 0, 0, periods end
+  local all_used, all_held, counts = 0, 0, redis.call('HMGET', place, unpack(names_of(id, periods)))
+  for _, found in ipairs(counts) do
+    local used, held = read_counts(found)
+    all_used, all_held = all_used + used, all_held + math.max(0, held)
+  end
+  return all_used, all_held, counts
 end
 
 -- Returns every bucket of a window but one.
-local function buckets_beside(window, period)
+local function buckets_beside(at, period)
   local periods = {}
-  for _, other in ipairs(window.others) do
+  for _, other in ipairs(at.others) do
     if other ~= period then table.insert(periods, other) end
   end
-  if window.period ~= period then table.insert(periods, window.period) end
+  if at.period ~= period then table.insert(periods, at.period) end
   return periods
 end
 
--- Units that may be used in a period, or in a window: what was granted in its buckets counts as long as they do.
-local function limit_of(budget, period, window)
-  if not window then return budget[3] + (budget[7][period] or 0) end
-  local limit = budget[3] + (budget[7][window.period] or 0)
-  for _, other in ipairs(window.others) do limit = limit + (budget[7][other] or 0) end
-  return limit
-end
-
 -- Forgets the buckets that left a window last, once nothing runs of them. The control plane forgets older ones.
-local function drop_passed(place, window, id)
+local function drop_passed(place, budget, ends)
   local passed = {}
-  for before = 1, WINDOW_BUCKETS do passed[before] = text(window.ends - (2 * WINDOW_BUCKETS - 1 + before) * window.size) end
-  local names, dropped = names_of(id, passed), {}
+  for before = 1, WINDOW_BUCKETS do passed[before] = text(ends - (2 * WINDOW_BUCKETS - 1 + before) * budget.size) end
+  local names, dropped = names_of(budget.id, passed), {}
   for i, found in ipairs(redis.call('HMGET', place, unpack(names))) do
     local _, held = read_counts(found)
     if found and held == 0 then table.insert(dropped, names[i]) end

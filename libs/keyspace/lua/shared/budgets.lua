@@ -7,41 +7,60 @@
 -- The hash {s}:bud:<account> counts, for each budget and period `<id>:<period>`, '<used>,<held>' in the budget's units.
 local PERIOD_DIGITS = 10
 
--- The start of the period that `now` is in, and that of the next one or nil; the first period also has what was before it.
-local function period_at(starts, now)
-  local seconds = text(math.floor(now / 1000))
-  seconds = string.rep('0', PERIOD_DIGITS - #seconds) .. seconds
-  local from = 1
-  while true do
-    local after = string.sub(starts, from + PERIOD_DIGITS, from + 2 * PERIOD_DIGITS - 1)
-    if after == '' or after > seconds then
-      return text(tonumber(string.sub(starts, from, from + PERIOD_DIGITS - 1))), after ~= '' and text(tonumber(after)) or '0'
-    end
-    from = from + PERIOD_DIGITS
-  end
-end
-
 local function has_budgets(list)
   return list and list ~= ''
 end
 
--- Each record's text is decoded once. Callers do not change what is returned.
+-- Each record's text is decoded once. A budget keeps the period that it was last asked for; nothing else of what is returned changes.
 local BUDGETS_KNOWN_MAX = 1000
 local known_budgets, budgets_count = {}, 0
 
 local function budgets_in(list)
   local budgets = known_budgets[list]
   if budgets then return budgets end
-  budgets = cjson.decode(list)
+  budgets = {}
+  for i, one in ipairs(cjson.decode(list)) do
+    budgets[i] = {
+      id = text(one[1]), unit = one[2], amount = one[3], starts = one[4], models = one[5], is_bound = one[6] ~= 'notify', falls_back = one[6] == 'fallback',
+      adjustments = one[7], kind = one[8] ~= '' and one[8], is_required = one[9] == 1, size = one[10] or 0,
+    }
+  end
   if budgets_count >= BUDGETS_KNOWN_MAX then known_budgets, budgets_count = {}, 0 end
   known_budgets[list], budgets_count = budgets, budgets_count + 1
   return budgets
 end
 
--- Returns the claim of a request on one budget; nil where the budget does not apply to it. `price` is in units of money for a million charged tokens. `plain` is its rate and base where tokens are counted as reported.
+-- Returns the period of a calendar that a second is in; the first also has what was before it, and the last has no end.
+local function calendar_at(budget, seconds)
+  local starts, since, till = budget.starts, 0, INTEGER_MAX
+  local start = tonumber(string.sub(starts, 1, PERIOD_DIGITS))
+  for at = 1 + PERIOD_DIGITS, #starts, PERIOD_DIGITS do
+    local following = tonumber(string.sub(starts, at, at + PERIOD_DIGITS - 1))
+    if following > seconds then
+      till = following
+      break
+    end
+    since, start = following, following
+  end
+  local period = text(start)
+  return { since = since, till = till, period = period, ends = till < INTEGER_MAX and text(till) or '0', limit = budget.amount + (budget.adjustments[period] or 0) }
+end
+
+-- Returns the period of a budget at `now`: its name, its limit, its end ('0' = none), and the seconds in which it is the one.
+local function period_at(budget, now)
+  local seconds, at = math.floor(now / 1000), budget.at
+  if at and at.since <= seconds and seconds < at.till then return at end
+  at = budget.size > 0 and bucket_at(budget, seconds) or calendar_at(budget, seconds)
+  at.name = budget.id .. ':' .. at.period
+  budget.at = at
+  return at
+end
+
+-- The claim of a request on one budget; nil where the budget does not apply to it. `price`: units of money for a million charged tokens. `plain`: its rate and base where
+-- tokens are counted as reported.
 local function claim_on(budget, request)
-  if not model_allowed(budget[5], request.model) then return nil end
-  local unit, rate, base = budget[2], MILLION, nil
+  if not model_allowed(budget.models, request.model) then return nil end
+  local unit, rate, base = budget.unit, MILLION, nil
   if unit == 'requests' then
     -- It was counted when another model was to answer it.
     if request.is_counted then return nil end
@@ -52,26 +71,17 @@ local function claim_on(budget, request)
   elseif unit == 'tokens' then
     rate, base = request.plain.rate, request.plain.base
   end
-  local window, period, ends = window_at(budget, request.now), nil, nil
-  if window then
-    period, ends = window.period, text(window.ends)
-  else
-    period, ends = period_at(budget[4], request.now)
-  end
-  local id = text(budget[1])
-  return {
-    id = id, unit = unit, name = id .. ':' .. period, rate = rate, base = base, limit = limit_of(budget, period, window), ends = ends,
-    window = window, is_bound = budget[6] ~= 'notify', falls_back = budget[6] == 'fallback',
-  }
+  local at = period_at(budget, request.now)
+  return { budget = budget, at = at, id = budget.id, name = at.name, rate = rate, base = base }
 end
 
 -- Names the value that a claim counts under. Returns the refusal of a request that names none although it must.
-local function note_value(key, budget, claim, request)
-  local kind = budget[8]
-  if not kind or kind == '' then return nil end
+local function note_value(key, claim, request)
+  local kind = claim.budget.kind
+  if not kind then return nil end
   local value = request.values[kind]
-  if value == '' and budget[9] == 1 then return { 'VALUE_REQUIRED', claim.id, kind } end
-  claim.value = counted_value(key, kind, value, request.now)
+  if value == '' and claim.budget.is_required then return { 'VALUE_REQUIRED', claim.id, kind } end
+  claim.value, claim.kept_till = counted_value(key, kind, value, request.now)
 end
 
 -- The claims of a request on the budgets in `lists`; nil and a refusal when one counts money and the price is not known, or a value is missing.
@@ -80,12 +90,12 @@ local function claims_of(key, lists, request)
   for i = 1, 2 do
     if has_budgets(lists[i]) then
       for _, budget in ipairs(budgets_in(lists[i])) do
-        if (budget[2] == 'money' and not request.price) or (budget[2] == 'tokens' and not request.plain) then return nil, { 'FENCED' } end
+        if (budget.unit == 'money' and not request.price) or (budget.unit == 'tokens' and not request.plain) then return nil, { 'FENCED' } end
         local claim = claim_on(budget, request)
         if claim then
-          local refusal = note_value(key, budget, claim, request)
+          local refusal = note_value(key, claim, request)
           if refusal then return nil, refusal end
-          table.insert(claims, claim)
+          claims[#claims + 1] = claim
         end
       end
     end
@@ -119,20 +129,20 @@ local function counts_of(key, claims)
 end
 
 -- When a claim fits a rolling budget: enough of the oldest buckets have left its window.
-local function budget_fits_at(claim, used, min)
-  for i, bucket in ipairs(claim.window.others) do
-    local counted = read_counts(claim.window.counts[i])
+local function budget_fits_at(claim, found)
+  local used, size = found.used, claim.budget.size
+  for i, bucket in ipairs(claim.at.others) do
+    local counted = read_counts(found.counts[i])
     used = used - counted
-    if counted > 0 and tokens_within(claim, claim.limit - used) >= min then return text(leaves_at(tonumber(bucket), claim.window.size)) end
+    if counted > 0 and tokens_within(claim, claim.at.limit - used) >= found.min then return text(leaves_at(tonumber(bucket), size)) end
   end
-  return claim.ends
+  return claim.at.ends
 end
 
 local function budget_exceeded(claim, found)
-  local ends = claim.window and budget_fits_at(claim, found.used, found.min) or claim.ends
   return {
-    'BUDGET_EXCEEDED', text(math.max(0, found.left)), claim.id, claim.unit, text(claim.limit), text(found.used), text(found.held), ends,
-    claim.value and string.sub(claim.value, 1, 1) or '', claim.falls_back and '1' or '0',
+    'BUDGET_EXCEEDED', text(math.max(0, found.left)), claim.id, claim.budget.unit, text(claim.at.limit), text(found.used), text(found.held),
+    claim.at.others and budget_fits_at(claim, found) or claim.at.ends, claim.value and string.sub(claim.value, 1, 1) or '', claim.budget.falls_back and '1' or '0',
   }
 end
 
@@ -143,13 +153,15 @@ local function judge_claims(key, claims, min)
   for i, claim in ipairs(claims) do
     claim.used, claim.held = read_counts(counts[i])
     claim.is_new = not counts[i]
-    if claim.window then read_window(place_of(key, claim.value), claim.window, claim.id, claim.window.others) end
-    if claim.is_bound then
-      local used, running = claim.used, math.max(0, claim.held)
-      if claim.window then used, running = used + claim.window.used, running + claim.window.held end
-      local left = tokens_within(claim, claim.limit - used)
-      if left < min then return tokens, budget_exceeded(claim, { left = left, used = used, held = running, min = min }) end
-      local room = tokens_within(claim, claim.limit - used - running)
+    if claim.budget.is_bound then
+      local used, running, others, before, beside = claim.used, math.max(0, claim.held), claim.at.others, nil, nil
+      if others then
+        before, beside, others = read_buckets(place_of(key, claim.value), claim.id, others)
+        used, running = used + before, running + beside
+      end
+      local left = tokens_within(claim, claim.at.limit - used)
+      if left < min then return tokens, budget_exceeded(claim, { left = left, used = used, held = running, min = min, counts = others }) end
+      local room = tokens_within(claim, claim.at.limit - used - running)
       if room < min then held = { 'TOKENS_HELD', text(left), text(left - math.max(0, room)), '0' } end
       tokens = math.min(tokens, room)
     end
@@ -160,7 +172,7 @@ end
 -- Forgets what a value has used of a budget in periods that are over, once nothing runs of them.
 local function drop_ended(place, claim)
   local prefix = claim.id .. ':'
-  local first = claim.window and claim.window.first or tonumber(string.sub(claim.name, #prefix + 1))
+  local first = claim.at.first or tonumber(claim.at.period)
   local found = redis.call('HGETALL', place)
   for i = 1, math.floor(#found / 2) do
     local name = found[2 * i - 1]
@@ -191,16 +203,19 @@ local function hold_claims(key, claims, grant, now)
     local place = place_of(key, claim.value)
     if claim.value then
       if claim.is_new then drop_ended(place, claim) end
-      keep_value(key, claim.value, claim.ends == '0' and now + VALUES_KEPT_MS or tonumber(claim.ends) * 1000 + VALUE_KEPT_MS, now)
-    elseif claim.is_new and claim.window then
-      drop_passed(place, claim.window, claim.id)
+      local ends = tonumber(claim.at.ends)
+      local till = ends == 0 and now + VALUES_KEPT_MS or ends * 1000 + VALUE_KEPT_MS
+      if claim.is_new or claim.kept_till < till then keep_value(key, claim.value, till, now) end
+    elseif claim.is_new and claim.at.others then
+      drop_passed(place, claim.budget, tonumber(claim.at.ends))
     end
     claims_text = claims_text and claims_text .. ',' .. claim_text(claim) or claim_text(claim)
   end
   return claims_text
 end
 
--- Moves what is used and held of each claim by so many charged tokens: `used` and `held` are added, `unused` (of a reap) and `unheld` taken away. `reported` are the plain tokens of what is used, nil for a reap. `now` is in Unix ms.
+-- Moves what is used and held of each claim by so many charged tokens: `used` and `held` are added, `unused` (of a reap) and `unheld` taken away. `reported`: plain tokens
+-- of what is used, nil for a reap. `now`: Unix ms.
 local function move_claims(key, claims, move)
   local counts, fields = counts_of(key, claims), {}
   for i, claim in ipairs(claims) do
@@ -208,23 +223,24 @@ local function move_claims(key, claims, move)
     used = used + used_units(claim, move.used, move.reported) - used_units(claim, move.unused)
     held = held + claim_units(claim, move.held) - claim_units(claim, move.unheld)
     note_counts(key, claim, used, held, fields)
-    if claim.value then keep_found(key, claim.value, move.now) end
+    if claim.value and not counts[i] then keep_found(key, claim.value, move.now) end
   end
   write_fields(key, fields)
 end
 
--- Returns the most tokens that a hold of `amount` can have in one budget; a budget that was removed bounds nothing.
+-- The most tokens that a hold of `amount` can have in one budget; a budget that was removed bounds nothing.
 local function grown_within(key, claim, budget, growth)
-  if not budget or budget[6] == 'notify' or claim.rate == 0 then return INTEGER_MAX end
-  local place = place_of(key, claim.value)
+  if not budget or not budget.is_bound or claim.rate == 0 then return INTEGER_MAX end
+  local place, at = place_of(key, claim.value), period_at(budget, growth.now)
   local used, held = read_counts(redis.call('HGET', place, claim.name))
-  local window = window_at(budget, growth.now)
-  local counted = used + math.max(0, held)
-  if window then
-    read_window(place, window, claim.id, buckets_beside(window, claim.period))
-    counted = counted + window.used + window.held
+  local counted, limit = used + math.max(0, held), at.limit
+  if at.others then
+    local before, beside = read_buckets(place, claim.id, buckets_beside(at, claim.period))
+    counted = counted + before + beside
+  else
+    limit = budget.amount + (budget.adjustments[claim.period] or 0)
   end
-  return tokens_within(claim, limit_of(budget, claim.period, window) - counted + claim_units(claim, growth.amount))
+  return tokens_within(claim, limit - counted + claim_units(claim, growth.amount))
 end
 
 -- Grows a hold of `growth.amount` tokens by up to `growth.wanted` in its budgets at `growth.now`, whose live records have `growth.lists`. Returns by how many.
@@ -232,7 +248,7 @@ local function grow_claims(key, claims, growth)
   local budgets, amount, grown = {}, growth.amount, growth.wanted
   for i = 1, 2 do
     if has_budgets(growth.lists[i]) then
-      for _, budget in ipairs(budgets_in(growth.lists[i])) do budgets[text(budget[1])] = budget end
+      for _, budget in ipairs(budgets_in(growth.lists[i])) do budgets[budget.id] = budget end
     end
   end
   for _, claim in ipairs(claims) do grown = math.min(grown, grown_within(key, claim, budgets[claim.id], growth) - amount) end

@@ -1,4 +1,4 @@
--- Keeps the most that each balance can be by what the functions themselves did to it, in the memory of this server, which no command reaches. A balance that another program
+-- The most that each balance can be by what the functions themselves did to it, in the memory of this server, which no command reaches. A balance that another program
 -- raises in Redis is spent up to its ceiling only. A server that has started, or has got a new library, knows no ceilings, and learns each when the balance is first
 -- admitted against, given or vouched for by the reconciliation.
 local CEILINGS_MAX = 1000000
@@ -42,15 +42,15 @@ local function spendable(epoch, key, balance)
 end
 
 -- Returns the same as spendable, and learns the ceiling of a balance that is not known yet.
-local function learn_spendable(epoch, key, balance, credit_seq)
-  local memory = memory_of(epoch)
-  local top = memory.tops[key]
+local function learn_spendable(epoch, key, balance)
+  local tops = memory_of(epoch).tops
+  local top = tops[key]
   if not top then
-    set_ceiling(epoch, key, balance, natural(credit_seq) or 0)
+    set_ceiling(epoch, key, balance, natural(redis.call('HGET', key, 'cseq')) or 0)
     return balance
   end
   if top < balance then return top end
-  memory.tops[key] = balance
+  tops[key] = balance
   return balance
 end
 

@@ -69,7 +69,7 @@ local function fits_at(window)
   return (oldest + BUCKETS) * window.bucket_ms
 end
 
--- Returns the newest bucket that has anything, for the time at which the whole limit is back.
+-- The newest bucket that has anything, for the time at which the whole limit is back.
 local function reset_ms_of(window, now)
   if window.total <= 0 then return 0 end
   local newest = window.newest
@@ -83,21 +83,32 @@ local function add_report(report, window, now)
   report[n + 3], report[n + 4] = text(math.max(0, window.limit - window.total)), text(math.max(0, reset_ms_of(window, now)))
 end
 
--- Appends the rates of a record to `windows`: those of all models and those of this one, as they are now; with `counts`, it appends those alone that count it.
-local function add_windows(windows, key, limits, model, now, counts)
-  local first, fields = #windows, {}
+-- Appends the rates of a record to `windows`: those of all models and those of this one; with `counts`, those alone that count it.
+local function add_windows(windows, key, limits, model, counts)
   for _, rate in ipairs(limits.w) do
     if (not counts or rate[2] == counts) and (rate[5] == '' or model_allowed(rate[5], model)) then
       local window = window_of(key, rate[1], rate[2], rate[3], rate[4])
       window.ignores_cache = rate[6] == 1
       windows[#windows + 1] = window
-      fields[#fields + 1] = rate[1]
     end
   end
-  if #fields == 0 then return end
-  for i, found in ipairs(redis.call('HMGET', key, unpack(fields))) do
-    read_head(windows[first + i], found)
-    move_window(windows[first + i], now)
+end
+
+-- Reads windows as they stand now. Those of one hash, which stand beside each other, are one command.
+local function read_windows(windows, now)
+  local from = 1
+  while from <= #windows do
+    local key, fields = windows[from].key, {}
+    for at = from, #windows do
+      if windows[at].key ~= key then break end
+      fields[#fields + 1] = windows[at].field
+    end
+    for i, found in ipairs(redis.call('HMGET', key, unpack(fields))) do
+      local window = windows[from + i - 1]
+      read_head(window, found)
+      move_window(window, now)
+    end
+    from = from + #fields
   end
 end
 
@@ -158,6 +169,12 @@ local function write_ring(window)
   redis.call('PEXPIRE', past, 2 * BUCKETS * window.bucket_ms)
 end
 
+-- Keeps a hash for two of its longest windows, as it keeps a ring.
+local function keep_windows(key, bucket_ms)
+  local keep_ms = 2 * BUCKETS * bucket_ms
+  if redis.call('PTTL', key) < keep_ms - bucket_ms then redis.call('PEXPIRE', key, keep_ms) end
+end
+
 -- Writes windows. Those of one hash, which stand beside each other, are one command: it costs Redis and its file several times what one more field does.
 local function write_windows(windows)
   local key, fields
@@ -171,12 +188,9 @@ local function write_windows(windows)
     write_ring(window)
   end
   if key then redis.call('HSET', key, unpack(fields)) end
-end
-
--- Keeps a hash for two of its longest windows, as it keeps a ring.
-local function keep_windows(key, bucket_ms)
-  local keep_ms = 2 * BUCKETS * bucket_ms
-  if redis.call('PTTL', key) < keep_ms - bucket_ms then redis.call('PEXPIRE', key, keep_ms) end
+  for _, window in ipairs(windows) do
+    if window.is_opened then keep_windows(window.key, window.bucket_ms) end
+  end
 end
 
 -- Counts an admitted request. Returns '', the prompt's estimate, and what its hold remembers of each rate of tokens, which settle and checkpoint
@@ -191,9 +205,6 @@ local function count_admitted(windows, prompt)
     end
   end
   write_windows(windows)
-  for _, window in ipairs(windows) do
-    if window.is_opened then keep_windows(window.key, window.bucket_ms) end
-  end
   return counted
 end
 
@@ -220,20 +231,23 @@ local function take_back(window, rate, amount)
   end
 end
 
--- Makes what a rate has counted of a request `target`: what is missing is counted now.
-local function recount_rate(rate, target, now)
-  local amount = target - rate[5]
-  if amount == 0 then return end
-  local window = window_of(rate[1], rate[2], 't', rate[3], 0)
-  read_head(window, redis.call('HGET', rate[1], rate[2]))
-  move_window(window, now)
-  if amount > 0 then
-    count(window, amount)
-    note_bucket(rate, window.newest, amount)
-  else
-    take_back(window, rate, -amount)
+-- Makes what the rates of tokens have counted of a request `all`, or `uncached` where cached reads do not count: what is missing is counted now.
+-- `remembered`: as count_admitted returns it.
+local function recount_rates(remembered, all, uncached, now)
+  local windows = {}
+  for at = 3, #remembered do windows[at - 2] = window_of(remembered[at][1], remembered[at][2], 't', remembered[at][3], 0) end
+  read_windows(windows, now)
+  for i, window in ipairs(windows) do
+    local rate = remembered[i + 2]
+    local target = rate[4] == 1 and uncached or all
+    local amount = target - rate[5]
+    if amount > 0 then
+      count(window, amount)
+      note_bucket(rate, window.newest, amount)
+    else
+      take_back(window, rate, -amount)
+    end
+    rate[5] = target
   end
-  rate[5] = target
-  write_windows({ window })
-  if window.is_opened then keep_windows(window.key, window.bucket_ms) end
+  write_windows(windows)
 end

@@ -22,7 +22,7 @@ export class ClusterState {
     this.#look();
   }
 
-  /** Is false while all primaries that are connected refuse. */
+  /** False while all primaries that are connected to refuse. */
   get isServing(): boolean {
     const primaries = this.#connected();
     return (

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** Lists chunks before functions, each after what it uses. */
+/** Chunks before functions, each after what it uses. */
 const SHARED = [
   'rights',
   'values',
@@ -9,11 +9,11 @@ const SHARED = [
   'ceilings',
   'globs',
   'rates',
-  'limits',
   'budget-claims',
   'budget-values',
   'budget-windows',
   'budgets',
+  'limits',
   'addresses',
   'caller',
   'holds',
@@ -49,7 +49,7 @@ const FUNCTIONS = {
   publish: { file: 'publish', flags: [] },
 } as const;
 
-/** Lists the functions that nodes call. Redis refuses all others to their user. */
+/** Those that nodes call. Redis refuses all others to their user. */
 export const OF_NODES: ReadonlySet<string> = new Set([
   ...['access', 'inquire', 'admit', 'checkpoint', 'restore', 'settle', 'reap', 'relay'],
 ]);
@@ -58,7 +58,7 @@ export type FunctionName = keyof typeof FUNCTIONS;
 export const FUNCTION_NAMES = Object.keys(FUNCTIONS) as FunctionName[];
 
 export interface FunctionSource {
-  /** Is the text for FUNCTION LOAD. */
+  /** Text for FUNCTION LOAD. */
   text: string;
   /** `tollgate_<hash>`: two releases keep their libraries side by side. */
   library: string;

@@ -2,20 +2,20 @@ import type { RateWindow, RelayedEvent } from '@tollgate/contracts';
 import type { RateOwner } from '../records/live-limits.ts';
 import type { NamedScopes, ScopeKind } from '../scope-value.ts';
 
-/** Holds the arguments of `admit`, and below are its answers. All token amounts are charged tokens; all times are in Unix ms. */
+/** Holds the arguments of `admit`, and below are its answers. All token amounts are charged tokens; all times Unix ms. */
 export interface AccessRequest {
   accountId: number;
   keyHash: string;
-  /** Has 32 hex digits, or is '' when unknown. */
+  /** 32 hex digits, or '' when unknown. */
   addressHex: string;
 }
 
 export interface InquiryRequest extends AccessRequest {
-  /** Limits the inquiries a minute of a key whose rpm is lower. */
+  /** Inquiries a minute of a key whose rpm is lower. */
   limitAtLeast: number;
-  /** Limits the inquiries a minute of a key without an rpm. */
+  /** Inquiries a minute of a key without an rpm. */
   limitWithoutRpm: number;
-  /** It counts in the key's windows of requests too. The default is false. */
+  /** It counts in the key's windows of requests too. False by default. */
   isRequest?: boolean;
 }
 
@@ -23,38 +23,41 @@ export interface AdmitRequest {
   /** UUIDv7. */
   rid: string;
   accountId: number;
-  /** Is the SHA-256 of the presented key, in hex. */
+  /** SHA-256 hex of the presented key. */
   keyHash: string;
   modelId: number;
   modelName: string;
   priceVersionId: number;
-  /** Is in micro-units for a million charged tokens; undefined where it is not known: budgets in money then refuse. */
+  /** Micro-units for a million charged tokens; undefined where it is not known: budgets in money then refuse. */
   pricePerMillion?: number | undefined;
   /** The full bound the node would like to hold. */
   wantTokens: number;
-  /** Is the prompt bound plus one token: with fewer tokens the request is refused. */
+  /** Refuse below this: the prompt bound plus one token. */
   minTokens: number;
-  /** Counts the plain tokens of the prompt at most, for the limits of key and account. The default is 0. */
+  /** Plain tokens of the prompt, for the limits of key and account: estimated, and at most. 0 by default. */
   promptTokens?: number;
   promptTokensMax?: number;
-  /** Bounds the plain tokens that the hold can be used for, for budgets that count them: `base`, and `rate` for each million charged. By default it is not known: such budgets then refuse. */
+  /** Plain tokens that the hold can be used for, for budgets that count them: `base`, and `rate` for each million charged. Not known by default: such budgets then refuse. */
   plainTokens?: { rate: number; base: number };
-  /** Is the caller's address as 32 hex digits (IPv4 mapped), for the key's allow-list; '' when unknown. */
+  /** Caller's address as 32 hex digits (IPv4 mapped), for the key's allow-list; '' when unknown. */
   addressHex: string;
-  /** Limits the requests of one subscription at a time; 0 means no limit. */
+  /** Requests of one subscription at a time; 0 = no limit. */
   concurrencyMax: number;
-  /** Counts the requests of the subscription that have ended on this node and whose settlement was not sent to Redis yet: they do not count as running. It is called right before the call: a settlement that was sent before it has been counted by Redis then. */
+  /**
+   * Requests of the subscription that have ended on this node and whose settlement was not sent to Redis yet: they do not count as running.
+   * Asked right before the call: a settlement that was sent before it has been counted by Redis then.
+   */
   endedHere?: () => number;
   leaseMs: number;
   /** Node address `<name>:<worker>`; the worker sends acknowledgements there. */
   node: string;
-  /** Is false for a request that rates of requests counted when another model was to answer it. The default is true. */
+  /** False for a request that rates of requests counted when another model was to answer it. True by default. */
   isCounted?: boolean;
-  /** Is true where less than `wantTokens` would shorten the output: the answer is `recharge_due` instead, while a purchase is due that brings all of it. The default is false. */
+  /** Less than `wantTokens` would shorten the output: `recharge_due` instead, while a purchase is due that brings all of it. False by default. */
   isWhole?: boolean;
-  /** Names session and end user for budgets that count each of them by itself. The default is none. */
+  /** For budgets that count each session or each end user by itself. None by default. */
   scopes?: NamedScopes | undefined;
-  /** Takes at most half of what is free; where `minTokens` is more than that, takes it and half of the rest. The default is false. */
+  /** Takes at most half of what is free; where `minTokens` is more than that, it and half of the rest. False by default. */
   leavesHalf?: boolean;
 }
 
@@ -64,7 +67,7 @@ export interface WindowState {
   window: RateWindow;
   /** Names the owner of the rate. */
   owner: RateOwner;
-  /** Holds globs of the models that it counts; '' means all. */
+  /** Globs of the models that it counts; '' = all. */
   models: string;
   limit: number;
   remaining: number;
@@ -80,11 +83,11 @@ export type AdmitReply =
       keyId: number;
       subscriptionId: number;
       generation: number;
-      /** Is the expiry of the key; 0 means never. */ expiresAtMs: number;
-      /** Limits the tokens of an answer that the key may have; 0 means no limit. */
+      /** The expiry of the key; 0 = never. */ expiresAtMs: number;
+      /** Tokens of an answer that the key may have at most; 0 = no limit. */
       outputTokensMax: number;
-      /** Is to be journalled: see HoldRef. */ epoch: string;
-      /** Holds its claims on budgets, as `readClaims` reads them; '' without any. */
+      /** To be journalled: see HoldRef. */ epoch: string;
+      /** Its claims on budgets, as `readClaims` reads them; '' without any. */
       claims: string;
       windows: WindowState[];
     }
@@ -124,7 +127,7 @@ export type AdmitReply =
 /** Says that the rest of a budget is too small for the request. Amounts are in the budget's unit, in micro-units for money. */
 export interface BudgetExceeded {
   kind: 'budget_exceeded';
-  /** Counts the charged tokens that the budget has left. */
+  /** Charged tokens that the budget has left. */
   leftTokens: number;
   budgetId: number;
   unit: 'charged_tokens' | 'tokens' | 'money' | 'requests';
@@ -159,20 +162,23 @@ export interface HoldRef {
   rid: string;
   accountId: number;
   modelId: number;
-  /** Is the epoch under which the hold was taken. When it is given, a shard that was rebuilt since answers `fenced`: the final then goes to the control plane's journal endpoint, so that no usage is booked twice. When it is absent, the epoch that this process knows is used. */
+  /**
+   * Epoch under which the hold was taken. When given, a shard that was rebuilt since answers `fenced`: the final then goes to the control plane's
+   * journal endpoint, so that no usage is booked twice. When absent, the epoch this process knows is used.
+   */
   epoch?: string;
 }
 
 export interface CheckpointRequest extends HoldRef {
   keyHash: string;
-  /** Is the address of the node that follows the request now, as in `AdmitRequest`. */
+  /** Address of the node that follows the request now, as in `AdmitRequest`. */
   node: string;
   usedTokens: number;
   /** Holds the claims that `admit` returned. They are signed together with the use. */
   claims?: string | undefined;
-  /** Counts the plain tokens of the output so far, for the rates of key and account. The default is 0. */
+  /** Plain tokens of the output so far, for the rates of key and account. 0 by default. */
   outputTokens?: number;
-  /** Counts the additional tokens to hold; 0 means that the call only reports and renews. */
+  /** Additional tokens to hold; 0 = only report and renew. */
   extendTokens: number;
   leaseMs: number;
 }
@@ -184,17 +190,17 @@ export type CheckpointReply =
   | { kind: 'gone'; state: 'reaped' | 'done' | 'none' }
   | { kind: 'fenced' };
 
-/** Describes the whole of a hold that Redis has lost. `epoch` is that of the shard now, journalled before the call: the final goes there. */
+/** The whole of a hold that Redis has lost. `epoch` is that of the shard now, journalled before the call: the final goes there. */
 export interface RestoreRequest extends Required<HoldRef> {
   subscriptionId: number;
   keyId: number;
   priceVersionId: number;
   generation: number;
-  /** Holds its claims on budgets, which it has again; '' without any, as by default. */
+  /** Its claims on budgets, which it has again; '' without any, as by default. */
   claims?: string | undefined;
-  /** Is the node address, as in `AdmitRequest`. */
+  /** Node address, as in `AdmitRequest`. */
   node: string;
-  /** Is the amount that it held. Less is held if others have taken it meanwhile; the least is 0. */
+  /** The amount that it held. Less is held if others have taken it meanwhile; 0 at least. */
   wantTokens: number;
   usedTokens: number;
   leaseMs: number;
@@ -207,13 +213,13 @@ export type RestoreReply =
 
 export interface SettleRequest extends HoldRef {
   chargeTokens: number;
-  /** Counts plain tokens for the rates of key and account: all, and without those that were read from a cache. The default is 0. */
+  /** Plain tokens, for the rates of key and account: all, and without those that were read from a cache. 0 by default. */
   ratedTokens?: { all: number; uncached: number };
-  /** Is the JSON text of the `UsageFinal`. */
+  /** JSON text of the `UsageFinal`. */
   payload: string;
-  /** Holds its claims on budgets, for the case that Redis has no trace of its hold; '' without any, as by default. */
+  /** Its claims on budgets, for the case that Redis has no trace of its hold; '' without any, as by default. */
   claims?: string | undefined;
-  /** Emits the events again although the hold is done (the acknowledgement never came). */
+  /** Emit the events again although the hold is done (the acknowledgement never came). */
   reEmit: boolean;
 }
 export type SettleReply =
@@ -236,7 +242,7 @@ export interface CreditRequest {
   modelId: number;
   subscriptionId: number;
   seq: number;
-  /** Is negative only for a reconciliation. */
+  /** Negative only for a reconciliation. */
   deltaTokens: number;
 }
 export type CreditReply =
@@ -264,10 +270,10 @@ export type WithdrawReply =
   | { kind: 'fenced' };
 
 export interface RelayRequest {
-  /** Names the relaying process: unique per process, the same from poll to poll. */
+  /** The relaying process: unique per process, the same from poll to poll. */
   owner: string;
   leaseMs: number;
-  /** Lists the outbox ids of the last batch, now safely in the queue; at most 1,000. */
+  /** Outbox ids of the last batch, now safely in the queue; at most 1,000. */
   relayedIds: readonly string[];
   entriesMax: number;
   /** Sum of payload bytes; one entry is always returned. */
@@ -275,10 +281,10 @@ export interface RelayRequest {
   expiredHoldsMax: number;
 }
 export interface RelayBatch {
-  /** Is the shard's name, such as `s03`. */
+  /** Shard name, e.g. `s03`. */
   shard: string;
   entries: RelayedEvent[];
-  /** Lists the holds to be reaped. */
+  /** To be reaped. */
   expiredHolds: HoldRef[];
   outboxLength: number;
 }

@@ -7,7 +7,7 @@ import type {
 import { scopeValue } from '../scope-value.ts';
 import { identifier, keys, natural, parseNodeAddress } from '../keys.ts';
 
-/** Holds the KEYS of a function and its ARGV, less the epoch before them and the clock behind them. */
+/** KEYS of a function and its ARGV, less the epoch before them and the clock behind them. */
 export interface FunctionCall {
   keys: string[];
   args: (string | number)[];
@@ -95,27 +95,15 @@ export function restoreCall(shard: string, request: RestoreRequest): FunctionCal
   };
 }
 
-/** The arguments of `admit` that limits and budgets judge a request by. */
-export function askedArguments(request: AdmitRequest): (string | number)[] {
-  return [...promptArguments(request), ...scopeArguments(request), plainArgument(request)];
-}
-
-function promptArguments({ promptTokens = 0, promptTokensMax = 0 }: AdmitRequest): number[] {
-  return [natural(promptTokens, 'promptTokens'), natural(promptTokensMax, 'promptTokensMax')];
-}
-
-/** Rate and base as `plain_of` of budget-claims.lua reads them. */
-function plainArgument({ plainTokens }: AdmitRequest): string {
-  if (!plainTokens) return '';
-  const { rate, base } = plainTokens;
-  return `${natural(rate, 'plainTokens.rate')}+${natural(base, 'plainTokens.base')}`;
-}
-
-function scopeArguments({ accountId, scopes = {} }: AdmitRequest): string[] {
-  return [
-    scopeValue(accountId, 'session', scopes.session),
-    scopeValue(accountId, 'end_user', scopes.end_user),
-  ];
+/** The argument of `admit` that limits and budgets judge a request by, as `asked_of` of limits.lua reads it. */
+export function askedArgument(request: AdmitRequest): string {
+  const { accountId, promptTokens = 0, promptTokensMax = 0, scopes = {}, plainTokens } = request;
+  const prompt = `${natural(promptTokens, 'promptTokens')},${natural(promptTokensMax, 'promptTokensMax')}`;
+  const plain = plainTokens
+    ? `${natural(plainTokens.rate, 'plainTokens.rate')}+${natural(plainTokens.base, 'plainTokens.base')}`
+    : '';
+  const values = `${scopeValue(accountId, 'session', scopes.session)},${scopeValue(accountId, 'end_user', scopes.end_user)}`;
+  return `${prompt},${request.pricePerMillion ?? ''},${plain},${values}`;
 }
 
 export function ratedArguments({

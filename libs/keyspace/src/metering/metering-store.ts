@@ -50,7 +50,10 @@ export interface MeteringStoreParts {
   now?: () => number;
 }
 
-/** Is the typed twin of lua/: one method per function, one Redis round trip each. A missing or changed epoch answers `fenced`. Calls that start something look once whether the epoch has changed and try again. `checkpoint`, `restore` and `settle` do not: the epoch of their hold may be gone. */
+/**
+ * The typed twin of lua/: one method per function, one Redis round trip each. A missing or changed epoch answers `fenced`.
+ * Calls that start something look once whether the epoch has changed and try again. `checkpoint`, `restore` and `settle` do not: the epoch of their hold may be gone.
+ */
 export class MeteringStore {
   readonly #library: FunctionLibrary;
   readonly #epochs: EpochCache;
@@ -82,8 +85,7 @@ export class MeteringStore {
         request.isWhole === true ? '1' : '',
         request.leavesHalf ? '1' : '',
         this.#macOf(request, 0),
-        request.pricePerMillion ?? '',
-        ...calls.askedArguments(request),
+        calls.askedArgument(request),
       );
       return this.#library
         .call('admit', touched, args)
@@ -139,7 +141,7 @@ export class MeteringStore {
     return toCheckpointReply(await this.#library.call('checkpoint', call.keys, args));
   }
 
-  /** Reads again the epoch that the account's shard has now; null while it has none or is being filled. */
+  /** The epoch the account's shard has now, read again; null while it has none or is being filled. */
   epochOf(accountId: number): Promise<string | null> {
     return this.#epochs.refresh(this.shardOf(accountId));
   }
@@ -228,7 +230,7 @@ export class MeteringStore {
     );
   }
 
-  /** Polls a shard's outbox once. It is not fenced: an outbox is emptied whatever happened to its shard. */
+  /** One poll of a shard's outbox. Not fenced: an outbox is emptied whatever happened to its shard. */
   async relay(shard: string, request: RelayRequest): Promise<RelayReply> {
     const reply = toRelayReply(await this.#relay(shard, request), shard);
     if (!reply) throw new RangeError('leaseMs must be positive; give a lease up with releaseRelay');

@@ -22,7 +22,7 @@ export interface PromptBound {
   toolPrompt: number;
   images: ImageBound;
   source: string;
-  /** Is the date on which the source was read. */
+  /** The date on which the source was read. */
   asOf: string;
 }
 

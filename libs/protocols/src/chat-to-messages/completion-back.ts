@@ -8,7 +8,7 @@ import { besideText, pieceOf } from './beside-text.ts';
 
 export interface CompletionFrame {
   identity: Identity;
-  /** Is the model name that the client asked for. */
+  /** The model name that the client asked for. */
   model: string;
   usage: TokenUsage;
 }

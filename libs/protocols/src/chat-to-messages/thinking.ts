@@ -3,7 +3,7 @@ import type { JsonRecord } from '../json/json-guard.ts';
 import type { ClaudeModel } from '../translation/claude-model.ts';
 import type { Turn } from './conversation.ts';
 
-/** Is Anthropic's smallest budget. */
+/** Anthropic's smallest budget. */
 const BUDGET_MIN = 1_024;
 const BUDGETS: Readonly<Record<string, number>> = {
   minimal: BUDGET_MIN,

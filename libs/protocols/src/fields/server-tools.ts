@@ -16,9 +16,9 @@ import type { ServerTool } from './found-field.ts';
 
 /** Holds the tools of a request, wherever it offers them. */
 export interface OfferedTools {
-  /** Is the number of tools that the request defines. */
+  /** The number of tools that the request defines. */
   own: number;
-  /** Lists a vendor's tools by their names without version, whose definitions are in the provider's prompt. */
+  /** A vendor's tools by their names without version, whose definitions are in the provider's prompt. */
   vendors: readonly string[];
 }
 

@@ -1,15 +1,15 @@
 import type { JsonLayout } from '../json/json-layout.ts';
 
-/** Describes a body of `generateContent`, or of a method that makes vectors. */
+/** A body of `generateContent`, or of a method that makes vectors. */
 export interface GenerateBody {
   readonly raw: Uint8Array;
   readonly layout: JsonLayout;
   readonly body: Readonly<Record<string, unknown>>;
   /** The stream is a JSON array in place of server-sent events. */
   readonly isArray: boolean;
-  /** Lists the paths of the members that no other protocol has. */
+  /** Paths of the members that no other protocol has. */
   readonly native: readonly string[];
-  /** Is set for a request for vectors. */
+  /** Set for a request for vectors. */
   readonly embed?: EmbedCall;
 }
 

@@ -4,9 +4,9 @@ import { COMMENT_EVENT, dataEvent } from '../sse/sse-format.ts';
 /** Puts the pieces of a stream behind each other. */
 export interface StreamFormat {
   piece(value: JsonRecord): string;
-  /** Returns the text behind the last piece. */
+  /** Behind the last piece. */
   end(): string;
-  /** Holds bytes that mean nothing. */
+  /** Bytes that mean nothing. */
   readonly keepAlive: string;
 }
 

@@ -15,9 +15,9 @@ const NOWHERE = -1;
 export interface ScanLimits {
   /** Values in all; the scan ends behind them. */
   values: number;
-  /** Limits the levels of arrays and objects. */
+  /** Levels of arrays and objects. */
   depth: number;
-  /** Limits the members of the object itself. */
+  /** Members of the object itself. */
   fields: number;
 }
 
@@ -43,11 +43,11 @@ export class BodyScan {
   #members: JsonMember[] = [];
   #open = NOWHERE;
   #close = NOWHERE;
-  /** Hold the places of the member that is read. */
+  /** The places of the member that is read. */
   #keyStart = NOWHERE;
   #keyEnd = NOWHERE;
   #valueStart = NOWHERE;
-  /** Is the place behind the last byte that is not blank. */
+  /** The place behind the last byte that is not blank. */
   #tokenEnd = 0;
 
   constructor(limits: ScanLimits) {

@@ -6,7 +6,7 @@ import { decodeString, skipString } from './json-string.ts';
  * passed JSON.parse; these scanners do not validate.
  */
 export interface JsonMember {
-  /** Is the decoded key. */
+  /** The decoded key. */
   readonly key: string;
   readonly keyStart: number;
   readonly valueStart: number;
@@ -14,9 +14,9 @@ export interface JsonMember {
 }
 
 export interface JsonLayout {
-  /** Is the offset of `{`. */
+  /** The offset of `{`. */
   readonly open: number;
-  /** Is the offset of `}`. */
+  /** The offset of `}`. */
   readonly close: number;
   readonly members: readonly JsonMember[];
 }

@@ -3,17 +3,17 @@ import type { JsonRecord } from '../json/json-guard.ts';
 
 /** Holds a tool call while it streams in. */
 export interface StreamedTool {
-  /** Is the upstream's `index`; null where it gives none. */
+  /** The upstream's `index`; null where it gives none. */
   readonly index: number | null;
   readonly id: string | null;
   readonly name: string;
-  /** Holds the arguments so far. They are joined when they are read: reading them at each delta would take quadratic time. */
+  /** The arguments so far. They are joined when they are read: reading them at each delta would take quadratic time. */
   readonly args: string;
-  /** Holds the arguments that the client does not have yet. */
+  /** The arguments that the client does not have yet. */
   readonly unsent: string;
   /** Is true when the last non-blank character is a closing brace. */
   readonly endsInBrace: boolean;
-  /** Is the content block in which it is sent; null while it waits. */
+  /** The content block in which it is sent; null while it waits. */
   readonly block: number | null;
   readonly isClosed: boolean;
 }

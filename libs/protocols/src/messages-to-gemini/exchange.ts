@@ -4,7 +4,7 @@ import { toGeminiRequest, withChatSettings } from './request.ts';
 import { chatSignatures, signatureIn } from './signatures.ts';
 import { finishGemini, geminiStep, startGemini, type GeminiState } from './stream-back.ts';
 
-/** Speaks `generateContent` by way of messages. */
+/** `generateContent` by way of messages. */
 export const geminiDialect: MessagesDialect<GeminiState> = {
   answers: geminiAnswers,
   path: (model, isStream) =>

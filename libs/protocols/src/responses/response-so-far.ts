@@ -8,9 +8,9 @@ import type { ResponseFrame } from './response-object.ts';
 
 interface OpenMessage {
   item: JsonRecord;
-  /** Holds the complete parts. */
+  /** The complete parts. */
   parts: JsonRecord[];
-  /** Holds the text of the open part. */
+  /** The text of the open part. */
   words: string;
 }
 

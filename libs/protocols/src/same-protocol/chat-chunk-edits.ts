@@ -12,25 +12,25 @@ import type { Identity } from '../stream/made-identity.ts';
 
 export interface ChunkEdits {
   model: string;
-  /** Is lent to a chunk that has no id of its own. */
+  /** Lent to a chunk that has no id of its own. */
   identity: Identity;
   /** all: leave usage alone. null: remove it unless it is null (it goes into a chunk of its own). none: the client did not ask for any. */
   keepsUsage: 'all' | 'null' | 'none';
-  /** Is absent where nothing is stored. */
+  /** Absent where nothing is stored. */
   ids?: StoredIds | undefined;
   /** Choice indexes whose role was sent; grows. */
   choicesWithRole: Set<unknown>;
 }
 
 export interface EditedChunk {
-  /** Holds the event's bytes, with its JSON on one line. */
+  /** The event's bytes, its JSON on one line. */
   bytes: Buffer;
   layout: JsonLayout | null;
-  /** Holds the closed list's changes to `bytes`. */
+  /** The closed list's changes to `bytes`. */
   patches: readonly Patch[];
 }
 
-/** Returns the changes of an event's bytes. `layout` is null when nothing must change, as it was not looked for. */
+/** The changes of an event's bytes. `layout` is null when nothing must, as it was not looked for. */
 export function editChunk(event: SseEvent, chunk: JsonRecord, edits: ChunkEdits): EditedChunk {
   const wanted = topEdits(chunk, edits);
   const roles = roleEdits(chunk, edits.choicesWithRole);
@@ -70,7 +70,7 @@ function topEdits(
 }
 
 interface RoleEdit {
-  /** Is the place of the choice in its chunk. */
+  /** The place of the choice in its chunk. */
   position: number;
   /** JSON text of the role; null takes it out. */
   role: string | null;

@@ -20,14 +20,14 @@ export interface CompletionsStreamOptions {
   sink: StreamSink;
 }
 
-/** Carries completions to completions. The model is named as asked for, and usage that was not asked for is taken out; every other byte passes. */
+/** completions -> completions. The model is named as asked for, and usage that was not asked for is taken out; every other byte passes. */
 export class CompletionsStream extends StreamHandler {
   readonly keepAlive = COMMENT_EVENT;
   protected readonly tap: CompletionsTap;
   private readonly options: CompletionsStreamOptions;
-  /** Holds members of the last chunk, for the gateway's own chunks. */
+  /** Members of the last chunk, for the gateway's own chunks. */
   private head: JsonRecord = {};
-  /** Holds the choices that continue. */
+  /** Choices that continue. */
   private readonly open = new Set<unknown>();
 
   constructor(options: CompletionsStreamOptions) {

@@ -11,7 +11,7 @@ export function openStoredStream({
   sink,
 }: {
   ids: StoredIds;
-  /** Is the client's name of it. */
+  /** The client's name of it. */
   model: string;
   idSeed: string;
   /** Events up to this number are read, and not shown. */

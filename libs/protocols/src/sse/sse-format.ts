@@ -2,7 +2,7 @@ import type { JsonRecord } from '../json/json-guard.ts';
 
 export type TypedRecord = JsonRecord & { readonly type: string };
 
-/** Writes an unnamed event, as chat has it. */
+/** A chat event: unnamed. */
 export function dataEvent(value: object): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }

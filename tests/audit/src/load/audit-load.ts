@@ -22,15 +22,15 @@ const CUSTOMERS = 3;
 const TOKENS_EACH = 50_000_000;
 const RPM = 25;
 const CONCURRENCY = 24;
-/** Is enough for a reaped hold (60 s) and its correction. */
+/** Enough for a reaped hold (60 s) and its correction. */
 const DRAIN_MS = 90_000;
 const DRAIN_KILLED_MS = 150_000;
 export interface LoadOptions {
   requests: number;
   seed: number;
-  /** Is true to kill every process once with -9 during the run. */
+  /** Kill every process once with -9 during the run. */
   kill: boolean;
-  /** Is true to wait for the rate window to pass and spend it again: a minute. */
+  /** Wait for the rate window to pass and spend it again: a minute. */
   secondWindow: boolean;
   log: (line: string) => void;
 }

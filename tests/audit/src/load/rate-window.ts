@@ -17,7 +17,7 @@ export class RateWindow {
   #spentAtMs = 0;
   #bursts = 0;
 
-  /** Takes as `targets` the same key at every address. */
+  /** `targets`: the same key at every address. */
   constructor(targets: readonly Target[], rpm: number) {
     this.#targets = targets;
     this.#rpm = rpm;

@@ -15,15 +15,15 @@ const CLIENTS = 12;
 export interface LoadSettings {
   seed: number;
   clients?: number;
-  /** Is the index of the only node that is asked; all unless given. */
+  /** Index of the only node that is asked; all unless given. */
   onlyAddress?: number;
-  /** Is asked instead of the nodes themselves. */
+  /** Asked instead of the nodes themselves. */
   origin?: string | undefined;
-  /** Is the pause of a client between two requests. */
+  /** Pause of a client between two requests. */
   pauseMs?: number;
 }
 
-/** Runs clients of a scene that continue until they are stopped, and records everything. */
+/** Clients of a scene that continue until they are stopped, and record everything. */
 export class ConstantLoad {
   readonly records: ClientRecord[] = [];
   readonly #scene: Scene;

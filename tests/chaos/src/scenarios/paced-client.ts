@@ -10,16 +10,16 @@ const agent = new Agent({ keepAlive: false, maxSockets: Infinity });
 /** Holds what one stream of the paced upstream was like for its client. */
 export interface PacedStream {
   status: number | null;
-  /** Is the code of the connection's error. */
+  /** Code of the connection's error. */
   failure: string | null;
-  /** Is the code of the error that the gateway ended the stream with, or refused it by. */
+  /** Code of the error that the gateway ended the stream with, or refused it by. */
   error: string | null;
-  /** Counts chunks that carried a token; `isWhole` is true when the stream ended as the protocol ends it. */
+  /** Chunks that carried a token, and whether the stream ended as the protocol ends it. */
   tokens: number;
   isWhole: boolean;
 }
 
-/** Collects the ms from the upstream's write to the read here. */
+/** From written by the upstream to read here, ms. */
 export class ChunkDelays {
   #values: number[] = [];
 

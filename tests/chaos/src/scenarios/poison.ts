@@ -40,7 +40,7 @@ const POISONS: readonly ((rid: string) => PoisonEvent)[] = [
 ];
 const LARGE_EACH = 10;
 
-/** Plays T11: among each hundred sound events one cannot be booked. It is set aside, and delays no other. */
+/** T11: among each hundred sound events one that cannot be booked. It is set aside, and holds no other up. */
 export async function poison({ times = TIMES, seed, log }: Order): Promise<Outcome> {
   const tollgate = await startTollgate({ nodes: 2 });
   try {

@@ -34,7 +34,7 @@ export async function withRedis<T>(
   }
 }
 
-/** Returns the one number that a query selects. */
+/** The one number a query selects. */
 export async function readNumber(
   databaseUrl: string,
   text: string,

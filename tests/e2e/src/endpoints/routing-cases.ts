@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { invalid, unknown, UNKNOWN_ID, type EndpointCase } from './endpoint-case.ts';
 
-/** Covers upstreams, routes and proxy nodes. */
+/** Upstreams, routes and proxy nodes. */
 export const ROUTING_CASES = {
   'GET /upstreams': {
     access: 'admin',

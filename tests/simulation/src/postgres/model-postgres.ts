@@ -5,7 +5,7 @@ import { tables } from './rows.ts';
 import { MustWait } from './table.ts';
 import { ModelTransaction } from './transaction.ts';
 
-/** Is a statement of the product with its parameters, as the model answers it. */
+/** A statement of the product with its parameters, as the model answers it. */
 export type Statement = (
   db: ModelPostgres,
   tx: ModelTransaction,
@@ -13,7 +13,7 @@ export type Statement = (
   sql: string,
 ) => unknown;
 
-/** Finds statements by a part of their text; the longest that fits names one. */
+/** By a part of their text; the longest that fits names a statement. */
 export type Statements = readonly (readonly [part: string, Statement])[];
 
 class Deadlock extends Error {
@@ -35,11 +35,11 @@ export class ModelPostgres implements Server {
   readonly #found = new Map<string, Statement>();
   #lastTransaction = 0;
   isUp = true;
-  /** Counts transactions that wrote and have ended. */
+  /** Transactions that wrote and have ended. */
   changes = 0;
   /** Holds what the model could not do: a statement it lacks, one that it did wrong, or a commit that a watcher broke. */
   fault: unknown = null;
-  /** Is called after each commit. */
+  /** After each commit. */
   onCommitted: () => void = () => undefined;
   readonly #open = new Set<ModelTransaction>();
 
@@ -48,7 +48,7 @@ export class ModelPostgres implements Server {
     this.#statements = statements;
   }
 
-  /** Is `clock_timestamp()`. */
+  /** `clock_timestamp()`. */
   get nowMs(): number {
     return this.#now();
   }

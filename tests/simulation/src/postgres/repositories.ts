@@ -2,7 +2,7 @@ import type { PriceTier } from '@tollgate/snapshot';
 import { MODEL_ID, MODEL_NAME } from './first-rows.ts';
 import type { Statement } from './model-postgres.ts';
 
-/** Is TypeORM's operator. */
+/** TypeORM's. */
 interface Operator {
   type: string;
   value: unknown;
@@ -13,7 +13,7 @@ interface Find {
   lock?: { mode: 'pessimistic_read' | 'pessimistic_write' };
 }
 
-/** Offers the calls of TypeORM's repositories that the code under simulation makes, each a statement of the model. */
+/** The calls of TypeORM's repositories that the code under simulation makes, each a statement of the model. */
 export function repositoryOf(
   { name }: { name: string },
   query: (sql: string, parameters: unknown[]) => Promise<unknown>,
@@ -25,7 +25,7 @@ export function repositoryOf(
   return Object.fromEntries(methods);
 }
 
-/** Returns columns as the fields of an entity. */
+/** Columns as the fields of an entity. */
 function entityOf(row: object): Record<string, unknown> {
   const fields = Object.entries(row).map(([name, value]) => [
     name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
@@ -72,7 +72,7 @@ interface NewPrice {
   tiers: PriceTier[];
 }
 
-/** Inserts a price that is in force from now on. */
+/** In force from now on. */
 const insertPrice: Statement = (db, tx, [columns]) => {
   const { modelId, pricePerMillion, weights, multipliers, tiers } = columns as NewPrice;
   const id = db.rows.prices.nextId();

@@ -7,7 +7,7 @@ import { CALL_WEIGHTS } from './call-weights.ts';
 export interface DrawnCall {
   name: FunctionName;
   keys: string[];
-  /** Holds the parameters; `relayed` is the first of the outbox, whose ids differ between two servers. */
+  /** `relayed`: the first of the outbox, whose ids differ between two servers. */
   parameters: string[];
   isRelaying: boolean;
 }
@@ -18,7 +18,11 @@ const HASHES = ['a', 'b'].map((digit) => digit.repeat(64));
 const ADDRESS = '20010db8000000000000000000000001';
 const RIDS = 16;
 
-/** Draws calls of every function, on few requests and subscriptions, so that they meet. */
+/** The argument by which limits and budgets judge a request. */
+const asked = ([price, prompt, bound, session, endUser, plain]: readonly string[]): string =>
+  [prompt, bound, price, plain, session, endUser].join();
+
+/** Calls of every function, on few requests and subscriptions, so that they meet. */
 export class DrawnCalls {
   readonly #random: Random;
   readonly #rids: string[];
@@ -64,7 +68,7 @@ export class DrawnCalls {
             keys.budgets(SHARD, 1),
             ...[keys.accountWindows(SHARD, 1), keys.running(SHARD, HASHES[0] ?? '')],
           ],
-          `${rid} 1 3 gpt-4 2 7000 10  0 60000 n:0 ${this.#baseMs}      10 20`,
+          `${rid} 1 3 gpt-4 2 7000 10  0 60000 n:0 ${this.#baseMs}     10,20,,,,`,
         ]),
     ];
     return calls.map(([name, functionKeys, words]) => ({
@@ -135,11 +139,14 @@ export class DrawnCalls {
           flag(),
           flag(),
           mac,
-          pick('0', '750000', '750000', '2500001', ''),
-          odd(pick(0, 40)),
-          odd(pick(0, 0, 0, 50, 200)),
-          ...[odd(pick('', ...VALUES.slice(0, 2))), odd(pick('', ...VALUES.slice(2)))],
-          odd(pick('', '200000+50', '200000+50', '0+300')),
+          asked([
+            pick('0', '750000', '750000', '2500001', ''),
+            odd(pick(0, 40)),
+            odd(pick(0, 0, 0, 50, 200)),
+            odd(pick('', ...VALUES.slice(0, 2))),
+            odd(pick('', ...VALUES.slice(2))),
+            odd(pick('', '200000+50', '200000+50', '0+300')),
+          ]),
         ],
       ],
       access: () => [

@@ -13,13 +13,16 @@ import {
 } from './lua-values.ts';
 import { packMessage, unpackMessage } from './message-pack.ts';
 
-/** Maps patterns of Lua that the functions use. */
+/** Patterns of Lua that the functions use. */
 const PATTERNS: Record<string, RegExp> = {
-  '^%d+$': /^[0-9]+$/,
-  '^[su][0-9a-f]+$': /^[su][0-9a-f]+$/,
+  '^%d+$': /[0-9]+$/y,
+  '^(%d+),(%d+),(%d*),(%d*)%+?(%d*),(s?%x*),(u?%x*)$':
+    /([0-9]+),([0-9]+),([0-9]*),([0-9]*)\+?([0-9]*),(s?[0-9A-Fa-f]*),(u?[0-9A-Fa-f]*)$/y,
+  '^(-?%d+),(-?%d+)$': /(-?[0-9]+),(-?[0-9]+)$/y,
+  '^(%d+):(%d+):(%d+)%+?(%d*):?([^,]*),?': /([0-9]+):([0-9]+):([0-9]+)\+?([0-9]*):?([^,]*),?/y,
 };
 
-/** Holds the globals of Redis' Lua beside `redis`, as far as the functions use them. */
+/** The globals of Redis' Lua beside `redis`, as far as the functions use them. */
 export const LUA_LIBRARIES = {
   tonumber: (value: Lua, base?: Lua) => toNumber(value, base as number | undefined),
   tostring: (value: Lua) => text(value),
@@ -59,7 +62,7 @@ function named(functions: Record<string, (...parameters: Lua[]) => Lua>): Table 
   return new Table([], Object.entries(functions));
 }
 
-/** Returns the places at which the pattern begins and ends, from 1. */
+/** Returns the places at which the pattern begins and ends, from 1, and what it captures. */
 function find(value: Lua, pattern: Lua, from: Lua = 1, isPlain: Lua = false): Lua {
   const [where, what, start] = [text(value), text(pattern), number(from)];
   if (isPlain === true) {
@@ -67,9 +70,10 @@ function find(value: Lua, pattern: Lua, from: Lua = 1, isPlain: Lua = false): Lu
     return at < 0 ? undefined : [at + 1, at + what.length];
   }
   const expression = PATTERNS[what];
-  if (!expression || start !== 1) throw new LuaError(`the pattern ${what} is not known`);
+  if (!expression) throw new LuaError(`the pattern ${what} is not known`);
+  expression.lastIndex = start - 1;
   const found = expression.exec(where);
-  return found ? [found.index + 1, found.index + found[0].length] : undefined;
+  return found ? [start, start - 1 + found[0].length, ...found.slice(1)] : undefined;
 }
 
 /** Both ends included; below zero they count from the end. */
@@ -90,9 +94,8 @@ function byte(value: Lua, at: Lua = 1): Lua {
 }
 
 function format(pattern: Lua, ...values: Lua[]): Lua {
-  if (pattern !== '%.0f') throw new LuaError(`the format ${String(pattern)} is not known`);
-  const value = number(values[0]);
-  return value.toFixed(0);
+  if (pattern !== '%d') throw new LuaError(`the format ${String(pattern)} is not known`);
+  return BigInt(Math.trunc(number(values[0]))).toString();
 }
 
 function pack(pattern: Lua, ...values: Lua[]): Lua {
@@ -105,7 +108,7 @@ function pack(pattern: Lua, ...values: Lua[]): Lua {
   return buffer.toString('latin1');
 }
 
-/** Returns the values, then where the next would begin. */
+/** The values, then where the next would begin. */
 function unpack(pattern: Lua, value: Lua, from: Lua = 1): Lua {
   const { bytes, places } = formatOf(pattern);
   const [whole, start] = [text(value), number(from) - 1];
@@ -122,7 +125,7 @@ interface Place {
   isDouble: boolean;
 }
 
-/** Reads integers of four bytes and doubles, the highest byte first: the only ones that the functions use. */
+/** Integers of four bytes and doubles, the highest byte first: the only ones that the functions use. */
 function formatOf(pattern: Lua): { bytes: number; places: Place[] } {
   const written = text(pattern);
   if (!/^>(?:I4|d)+$/.test(written)) throw new LuaError(`the structure ${written} is not known`);
@@ -152,7 +155,7 @@ function decodeJson(value: string): Lua {
   }
 }
 
-/** Escapes text as lua-cjson does. */
+/** Text, as lua-cjson escapes it. */
 function encodeJson(value: Lua): string {
   if (typeof one(value) !== 'string') throw new LuaError(`cannot encode ${typeOf(value)}`);
   return JSON.stringify(value).replaceAll('/', '\\/').replaceAll('\x7f', '\\u007f');

@@ -12,12 +12,12 @@ import { runCommand, type Reply } from './redis-commands.ts';
 import { RedisData } from './redis-data.ts';
 import { RedisFunctions } from './redis-functions.ts';
 
-/** Is later than the clock of the machine, as it is given to the functions. */
+/** Later than the clock of the machine, as it is given to the functions. */
 const START_MS = 1_900_000_000_000;
 const SEEDS = 12;
 const CALLS = 400;
 const COMPARED_EVERY = 20;
-/** Bounds the difference of times that are left, which differ by what the calls take. */
+/** Times that are left differ by what the calls take. */
 const CLOCKS_DIFFER_MS = 5_000;
 const OUTBOX = keys.outbox('s00');
 const EPOCH = keys.epoch('s00');
@@ -72,7 +72,7 @@ function expectSame(found: unknown, real: unknown, call: DrawnCall): void {
   else expect({ call, reply: sorted(found, call) }).toEqual({ call, reply: sorted(real, call) });
 }
 
-/** Sorts the members of a set, which come in any order. */
+/** Members of a set come in any order. */
 function sorted(reply: unknown, { name }: DrawnCall): unknown {
   const isSet =
     (name === 'access' || name === 'inquire') && Array.isArray(reply) && reply[0] === 'OK';

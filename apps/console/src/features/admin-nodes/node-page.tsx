@@ -151,7 +151,7 @@ function workerColumns(nodes: Words['admin']['nodes']): Column<Shape<'Worker'>>[
   ];
 }
 
-/** Shows milliseconds, which are unknown before Redis' first answer. */
+/** Unknown before Redis' first answer. */
 function Milliseconds({ of: ms }: { of: number | null }) {
   const { locale } = useSpeech();
   if (ms === null) return '–';

@@ -110,7 +110,7 @@ const STATES: readonly ProxyNode['state'][] = [
   'online',
 ];
 
-/** Sorts nodes that need a look first. */
+/** Nodes that need a look stand first. */
 function byState(one: ProxyNode, other: ProxyNode): number {
   return STATES.indexOf(one.state) - STATES.indexOf(other.state);
 }

@@ -79,7 +79,7 @@ function SnapshotsTable({ rows }: { rows: readonly Snapshot[] }) {
   );
 }
 
-/** Takes as `newest` what nodes run, or are about to run. */
+/** `newest`: what nodes run, or are about to. */
 function columnsOf({ words, locale }: Speech, newest: Snapshot | undefined): Column<Snapshot>[] {
   const { snapshots } = words.admin;
   return [

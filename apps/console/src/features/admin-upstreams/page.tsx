@@ -248,7 +248,7 @@ function errorsText(
     : `${formatCount(errors, locale)} · ${formatPercent(errors / requests, locale)}`;
 }
 
-/** Shows whether the upstream is disabled, left alone by some nodes, failing, or healthy. */
+/** Disabled, left alone by some nodes, failing, or well. */
 function UpstreamFareBadge({ of: upstream, fares }: { of: Upstream; fares: UpstreamFares }) {
   const { admin } = useWords();
   const { resting, failing } = fares.of(upstream.id);

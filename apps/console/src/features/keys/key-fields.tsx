@@ -6,7 +6,7 @@ import type { FormValues } from '../../ui/forms/form.tsx';
 import { useWords } from '../../words/words.ts';
 import { ModelChoice } from './model-choice.tsx';
 
-/** Draws the settings of a key, for a new one and for an existing one. */
+/** The settings of a key, for a new one and for one that is. */
 export function KeyFields({ of: key }: { of?: Key | undefined }) {
   const { keys } = useWords();
   return (

@@ -32,7 +32,7 @@ interface RefusedPanelProps {
   actions: ReactNode;
 }
 
-/** Shows requests that were refused before they began: how many for which reason, and each of those that are kept whole. */
+/** Requests that were refused before they began: how many for which reason, and each of those that are kept whole. */
 export function RefusedPanel({
   filter,
   range,

@@ -18,7 +18,7 @@ interface RequestsPanelProps {
   cursor: string | undefined;
   onCursor: (cursor: string | undefined) => void;
   show?: readonly RequestColumn[];
-  /** Holds the filters that narrow this list alone. */
+  /** The filters that narrow this list alone. */
   actions?: ReactNode;
 }
 

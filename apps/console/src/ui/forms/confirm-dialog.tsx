@@ -53,7 +53,7 @@ export function ConfirmDialog<Answer>({
   );
 }
 
-/** Shows a form in a dialog that is opened, saved and closed. */
+/** A form in a dialog that is opened, saved and closed. */
 export function FormDialog<Answer>({
   title,
   purpose,

@@ -50,7 +50,7 @@ export function TextField({
   );
 }
 
-/** Draws a field for text of several lines. */
+/** Text of several lines. */
 export function TextAreaField({
   name,
   label,

@@ -26,12 +26,12 @@ const rangeSearch = z.object({
   to: optional(z.iso.datetime()),
 });
 
-/** Returns one time range for the whole page, from its address. */
+/** One time range for the whole page, from its address. */
 export function useTimeRange(): TimeRange {
   return named(useSearchState(rangeSearch)[0]);
 }
 
-/** Returns the same before the page is open. */
+/** The same before the page is open. */
 export function rangeOf(search: PageAddress['search']): TimeRange {
   return named(rangeSearch.parse(search));
 }

@@ -45,7 +45,7 @@ export const activityLogResponseSchema = z
   .meta({ id: 'ActivityEntry' });
 export type ActivityLogResponse = z.output<typeof activityLogResponseSchema>;
 
-/** Is an act of an access token. */
+/** An act of an access token. */
 export type TokenAct = Pick<ActivityLogEntry, 'id' | 'at' | 'targetKind' | 'targetId'>;
 
 @Injectable()

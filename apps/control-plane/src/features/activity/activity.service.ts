@@ -18,21 +18,21 @@ export interface Actor {
   credential?: Credential;
 }
 
-/** Is the actor of work without a request: workers, the command line, the first start. */
+/** The actor of work without a request: workers, the command line, the first start. */
 export const SYSTEM: Actor = { userId: null, username: 'system', address: null, requestId: null };
 
 export interface Activity {
-  /** Is the action as `<target kind>.<verb>`, for example `user.freeze`. */
+  /** The action as `<target kind>.<verb>`, for example `user.freeze`. */
   action: string;
   target: { kind: string; id: number | string | null };
-  /** Holds the values before and after the change. The service masks secrets in them. */
+  /** The values before and after the change. The service masks secrets in them. */
   before?: object | undefined;
   after?: object | undefined;
 }
 
 export interface ChainVerdict {
   entries: number;
-  /** Is the id of the first entry whose hash does not follow from its content and its predecessor; null when the chain is intact. */
+  /** The id of the first entry whose hash does not follow from its content and its predecessor; null when the chain is intact. */
   brokenAt: number | null;
 }
 

@@ -10,7 +10,7 @@ interface BookedIn {
   budget_id: number;
   started_at: number;
   value: string;
-  /** Is true when the budget has percentages at which it notifies. */
+  /** True when the budget has percentages at which it notifies. */
   notifies: boolean;
 }
 

@@ -13,21 +13,21 @@ import { integer } from './budget-periods.sql.ts';
 /** Holds the charge of one usage event and the budgets in which its request was admitted. */
 export interface BudgetedUse {
   accountId: number;
-  /** Is text as `readClaims` reads it. */
+  /** See `readClaims`. */
   claims: string;
-  /** Is 1 for the correction of a charge that was booked as 0. */
+  /** 1 marks the correction of a charge that was booked as 0. */
   seq: number;
   delta: number;
-  /** Is the charge of the whole request, or null when only the delta is known. */
+  /** The charge of the whole request, or null when only the delta is known. */
   charge: number | null;
-  /** Counts the plain tokens of the whole request; null for a reap, which does not know them. */
+  /** The plain tokens of the whole request; null for a reap, which does not know them. */
   reported: number | null;
 }
 
 interface PeriodDelta {
   budgetId: number;
   period: number;
-  /** Is described at `BudgetClaim`. */
+  /** See `BudgetClaim`. */
   value: string;
   accountId: number;
   used: number;

@@ -17,7 +17,7 @@ export interface BudgetedPurchase {
   userId: number;
   model: string;
   cost: Micros;
-  /** Is the reference of the purchase's ledger transaction. */
+  /** The reference of the purchase's ledger transaction. */
   reference: string;
 }
 

@@ -24,7 +24,7 @@ const RECONNECT_MS = 2_000;
 
 interface Stream {
   caller: Caller;
-  /** Is the account whose events are sent; undefined for all accounts. */
+  /** The account whose events are sent; undefined for all accounts. */
   userId: number | undefined;
   response: Response;
   onEvents: (events: readonly PositionedEvent[]) => void;

@@ -15,11 +15,11 @@ import type { LiveRecord } from './live-target.ts';
 
 const UNREADABLE = 'unreadable';
 
-/** Names the account, key and subscription of a use, as its final names them. */
+/** The account, key and subscription of a use, as its final names them. */
 export interface KeyUse {
   accountId: number;
   keyId: number;
-  /** Is undefined in the final of a request whose node was lost. */
+  /** Undefined in the final of a request whose node was lost. */
   keyHash: string | undefined;
 }
 

@@ -63,7 +63,7 @@ export class LiveStateService {
     return this.accountChanged(tx, userId);
   }
 
-  /** Does what `keyOfBudgets` does. */
+  /** See `keyOfBudgets`. */
   keyOfBudgets(tx: EntityManager, keyId: number): Promise<KeyOfBudgets | undefined> {
     return keyOfBudgets(tx, keyId);
   }

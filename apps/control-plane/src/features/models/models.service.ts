@@ -132,7 +132,7 @@ export class ModelsService {
     this.snapshots.changed(tx);
   }
 
-  /** Locks the model. Throws not_found, with `field` where the id was named. The lock prevents subscriptions while the model is changed or removed. */
+  /** Throws not_found, with `field` where the id was named. The lock prevents subscriptions while the model is changed or removed. */
   async lock(
     tx: EntityManager,
     id: number,

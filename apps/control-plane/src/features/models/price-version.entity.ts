@@ -22,22 +22,22 @@ export class PriceVersionRow {
   @Column({ type: 'integer' })
   modelId: number;
 
-  /** Is the price in micro-units per million charged tokens. */
+  /** The price in micro-units per million charged tokens. */
   @Column({ type: 'bigint', transformer: bigintColumn })
   pricePerMillion: bigint;
 
   @Column(() => PriceWeights, { prefix: false })
   weights: PriceWeightValues;
 
-  /** Is true when the price was declared free. A price of zero that is not declared counts as missing. */
+  /** True when the price was declared free. A price of zero that is not declared counts as missing. */
   @Column({ type: 'boolean' })
   isFree: boolean;
 
-  /** Holds multipliers in millionths by premium, for example `service_tier=priority`. */
+  /** Multipliers in millionths by premium, for example `service_tier=priority`. */
   @Column({ type: 'jsonb' })
   multipliers: Record<string, number>;
 
-  /** Holds tiers with weights in millionths, ascending by threshold. */
+  /** Tiers with weights in millionths, ascending by threshold. */
   @Column({ type: 'jsonb' })
   tiers: PriceTier[];
 

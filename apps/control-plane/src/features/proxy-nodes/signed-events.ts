@@ -13,12 +13,12 @@ const signedOf = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** Is an event that a node signs: its final, or what a hold of it had used when it was reaped. */
+/** An event that a node signs: its final, or what a hold of it had used when it was reaped. */
 export interface SignedEvent {
   kind: 'usage' | 'reap';
-  /** Is the node's name. */
+  /** The node's name. */
   node: string;
-  /** Is false where it carries no MAC. */
+  /** False where it carries no MAC. */
   isSignedBy: (credentialHash: string) => boolean;
 }
 

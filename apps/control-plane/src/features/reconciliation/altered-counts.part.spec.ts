@@ -38,7 +38,7 @@ const raised = (message: string) => [
   { severity: 'critical', message: expect.stringContaining(message), isOpen: true },
 ];
 
-/** Starts a request and lets it run. */
+/** A request that runs. */
 async function running(tokens: number): Promise<{ rid: string; keyHash: string }> {
   const { body } = await plane.call('POST', '/keys', {
     token: account.token,

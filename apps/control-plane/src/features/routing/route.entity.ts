@@ -10,7 +10,7 @@ export class Route extends ChangedRow {
   @Column({ type: 'integer' })
   upstreamId: number;
 
-  /** Is the upstream's own name of the model. */
+  /** The upstream's own name of the model. */
   @Column({ type: 'text' })
   upstreamModel: string;
 
@@ -18,7 +18,7 @@ export class Route extends ChangedRow {
   @Column({ type: 'integer' })
   priority: number;
 
-  /** Is the share of requests within a priority. */
+  /** The share of requests within a priority. */
   @Column({ type: 'integer' })
   weight: number;
 
@@ -28,7 +28,7 @@ export class Route extends ChangedRow {
   @Column({ type: 'text' })
   outputLimitField: (typeof LIMIT_FIELD_SETTINGS)[number];
 
-  /** Is the context window of this route in tokens; null for the model's. */
+  /** The context window of this route in tokens; null for the model's. */
   @Column({ type: 'integer', nullable: true })
   contextWindow: number | null;
 }

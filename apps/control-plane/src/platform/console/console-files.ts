@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Holds the files of a release of the console. They are read once: it is small, and it changes with the release only. */
+/** The files of a release of the console. They are read once: it is small, and it changes with the release only. */
 export interface ConsoleFiles {
-  /** Is index.html, with `<base href="/" />` still to be completed. */
+  /** index.html, with `<base href="/" />` still to be completed. */
   page: string;
-  /** Maps paths below the console, without a leading slash, to files. */
+  /** The files by path below the console, without a leading slash. */
   files: ReadonlyMap<string, ConsoleFile>;
 }
 
 export interface ConsoleFile {
   type: string;
   etag: string;
-  /** Is true where the name changes with the content, so that the file may be kept for as long as a browser likes. */
+  /** Its name changes with its content, so that it may be kept for as long as a browser likes. */
   isImmutable: boolean;
   plain: Buffer;
   brotli: Buffer | undefined;
@@ -30,7 +30,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const HASHED_FOLDER = 'assets/';
 
-/** Is the folder beside this app, in a checkout and in an image alike. */
+/** The folder beside this app, in a checkout and in an image alike. */
 export const BUILT_CONSOLE = path.resolve(import.meta.dirname, '../../../../console/dist/web');
 
 /** Returns undefined where no console was built: the interface works without one. */

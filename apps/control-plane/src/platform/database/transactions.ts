@@ -51,7 +51,7 @@ export function send(tx: EntityManager, sql: string, parameters: unknown[] = [])
 export class Transactions {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Does what `repeatedLook` does. */
+  /** See `repeatedLook`. */
   look(sql: string): Promise<unknown[]> {
     return repeatedLook(this.dataSource, sql);
   }

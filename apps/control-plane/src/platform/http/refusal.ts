@@ -2,11 +2,11 @@ import { brokenRule, refusedField, type FieldError } from './field-faults.ts';
 import { REFUSALS, type RefusalCode } from './refusals.ts';
 
 export interface RefusalContext {
-  /** Is a sentence about this request, which the caller sees. */
+  /** A sentence about this request, which the caller sees. */
   detail?: string;
   errors?: FieldError[];
   retryAfterSeconds?: number;
-  /** Is the cause, for the operator's log only. */
+  /** The cause, for the operator's log only. */
   cause?: unknown;
 }
 

@@ -12,12 +12,12 @@ import {
 
 export interface RouteEntry {
   method: string;
-  /** Is the declared path below the prefix, for example `/users/:id/freeze`. */
+  /** The declared path below the prefix, for example `/users/:id/freeze`. */
   path: string;
   permission: PermissionLevel;
-  /** Is true when access tokens cannot reach the route. */
+  /** True when access tokens cannot reach the route. */
   isSessionOnly: boolean;
-  /** Names the bodies for which the route needs a recently entered password. */
+  /** The bodies for which the route needs a recently entered password. */
   freshPassword: FreshPasswordRule | undefined;
   controller: string;
   handler: string;
@@ -44,7 +44,7 @@ export class RouteTable implements OnApplicationBootstrap {
     this.routes();
   }
 
-  /** Returns the routes; throws when one declares no permission. */
+  /** Throws when a route declares no permission. */
   routes(): RouteEntry[] {
     return (this.found ??= this.find());
   }

@@ -10,13 +10,13 @@ import { overrunOf, type Doubt, type Judgement, type Overrun } from '@tollgate/m
 export interface Counted {
   usage: TokenUsage;
   basis: ChargeBasis;
-  /** Is the reason why the upstream's report was not believed, or why an operator should look at it. */
+  /** The reason why the upstream's report was not believed, or why an operator should look at it. */
   doubt: Doubt | null;
   /** Prompt tokens that the upstream reported above their bound: they are not charged. */
   excessTokens: number;
-  /** Counts the output above the limit that the upstream was given, or null when there was none. */
+  /** The output above the limit that the upstream was given, or null when there was none. */
   overrun: Overrun | null;
-  /** Names the ordinary services at which the upstream says it answered. */
+  /** The ordinary services at which the upstream says it answered. */
   services?: ReportedUsage['services'];
 }
 
@@ -31,7 +31,7 @@ export const NOTHING_COUNTED: Counted = {
 /** Counts an answer that continues without its request. */
 export const NOT_COUNTED_YET: Counted = { ...NOTHING_COUNTED, basis: 'estimated' };
 
-/** Returns what is charged. `limit` is the limit of the output that the upstream was given. `isBelowText` is true when its report is less than the text of the answer. */
+/** `limit`: of the output, that the upstream was given. `isBelowText`: its report is less than the text of the answer. */
 export function countedAs(
   usage: TokenUsage,
   {

@@ -34,25 +34,28 @@ import { countedAs, type Counted } from './counted.ts';
 /** Prompts up to this size are tokenised at once (about 2 ms, 6 for the worst); longer ones in batches beside other requests. */
 const PROMPT_AT_ONCE_BYTES = 16 * 1024;
 
-/** Is the average for common text. */
+/** The average for common text. */
 const BYTES_PER_TOKEN = 4;
 
-/** Is the gateway's own count of one attempt, kept beside what the upstream reports. The prompt is only tokenised on demand: a request whose usage is reported never pays for it. */
+/**
+ * The gateway's own count of one attempt, beside what the upstream reports. The prompt is only tokenised on demand: a request whose
+ * usage is reported never pays for it.
+ */
 export class Tally {
   readonly #prompt: PromptFacts;
   readonly #bounds: UsageBounds;
   readonly #besideTextTokens: number;
   readonly #output = new TokenCounter();
-  /** Counts the part of the output that is not shown; see `StreamSink`. */
+  /** The part of the output that is not shown; see `StreamSink`. */
   readonly #hidden = new TokenCounter();
   #outputChars = 0;
-  /** Counts the tokens of the prompt's text; null until it is tokenised. */
+  /** The tokens of the prompt's text; null until it is tokenised. */
   #textTokens: number | null;
   #isCountingPrompt = false;
   readonly #calls = new CallCount();
   readonly #closer: CloserEstimate | null;
 
-  /** Takes the `plan` of the hold, and the `exactTextTokens` of the prompt where admission has tokenised it. */
+  /** `plan`: of the hold. `exactTextTokens`: of the prompt, where admission has tokenised it. */
   constructor({
     prompt,
     plan,
@@ -62,7 +65,7 @@ export class Tally {
     prompt: PromptFacts;
     plan: Pick<HoldPlan, 'bounds' | 'besideTextTokens'>;
     exactTextTokens?: number | null;
-    /** Is the estimate of the model's family; null if none is known. */
+    /** The estimate of the model's family; null if none is known. */
     closer?: CloserEstimate | null;
   }) {
     this.#prompt = prompt;
@@ -77,7 +80,7 @@ export class Tally {
     this.#calls.begin();
   }
 
-  /** Takes all calls of an answer that came as a whole. */
+  /** All calls of an answer that came as a whole. */
   calledInAll(calls: WholeCalls): void {
     this.#calls.takeAll(calls);
   }
@@ -89,7 +92,7 @@ export class Tally {
     this.#outputChars += text.length;
   }
 
-  /** Is the length of the generated text. */
+  /** The length of the generated text. */
   get outputChars(): number {
     return this.#outputChars;
   }
@@ -127,7 +130,7 @@ export class Tally {
     return { ...prompt, ...output };
   }
 
-  /** Counts the output tokens that are certain so far, by our own count. */
+  /** Output tokens that are certain so far, by our own count. */
   get outputTokens(): number {
     return this.#output.tokens;
   }
@@ -141,7 +144,7 @@ export class Tally {
     return this.#hidden.tokensIfEnded;
   }
 
-  /** Is the limit that the upstream was given, times the choices. */
+  /** The limit that the upstream was given, times the choices. */
   get outputLimit(): number {
     return this.#bounds.outputTokens;
   }

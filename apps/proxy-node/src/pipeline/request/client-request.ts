@@ -4,14 +4,14 @@ import type { ClientReply } from '../../http/client-reply.ts';
 import type { ObservedRequest } from '../../observe/observed-request.ts';
 import { traceIds } from '../../observe/observer.ts';
 
-/** Describes a request as it arrived, before anything of it is read. */
+/** A request as it arrived, before anything of it is read. */
 export interface ClientRequest {
   readonly rid: string;
-  /** Is the id that the caller gave the request; null without one. */
+  /** The id that the caller gave the request; null without one. */
   readonly callerId: string | null;
   readonly protocol: ClientProtocol;
   readonly isCompaction: boolean;
-  /** Is the part of a request that its path says; absent where the body says all. */
+  /** The part of a request that its path says; absent where the body says all. */
   readonly call?: PathCall;
   readonly shape: ErrorShape;
   readonly incoming: IncomingMessage;
@@ -19,9 +19,9 @@ export interface ClientRequest {
   readonly addressHex: string;
   /** Follows it for trace and access log; null while both are off. */
   readonly observed: ObservedRequest | null;
-  /** Is in Unix ms. */
+  /** Unix ms. */
   readonly receivedAtMs: number;
-  /** Is the same moment by `monotonicMs`, for durations. */
+  /** The same moment by `monotonicMs`, for durations. */
   readonly receivedMonotonicMs: number;
 }
 

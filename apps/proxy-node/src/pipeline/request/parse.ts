@@ -17,18 +17,18 @@ import { routesToFiles, routesToStored } from './stored-routes.ts';
 import { routesToThread } from './thread-routes.ts';
 import { termsOf, type Terms } from './premiums.ts';
 
-/** A body up to this size is parsed within a few milliseconds. */
+/** Parsed within a few milliseconds. */
 const LARGE_BODY_BYTES = 256 * 1024;
 
-/** Describes a request that can be served, if its caller may send it. */
+/** A request that can be served, if its caller may. */
 export interface Asked extends Terms {
   readonly ask: Ask;
   readonly model: SnapshotModel;
   readonly candidates: CandidateGroups;
-  /** Holds the names of the model at the upstreams that may serve it. */
+  /** Names of the model at the upstreams that may serve it. */
   readonly upstreamModels: readonly string[];
   readonly stored: NamedStored;
-  /** Is `Threaded.resend`. */
+  /** `Threaded.resend`. */
   readonly resend: Error | null;
 }
 
@@ -42,7 +42,7 @@ export function askOf(
     : parseAsk(protocol, raw, { isCompaction, call });
 }
 
-/** Returns the model that a request names, its routes, and the terms on which it is served. Throws Refusal or InvalidRequest. */
+/** Returns the model that a request names, its routes, and the terms on which it is served. Throws Refusal and InvalidRequest. */
 export function routesFor(
   sent: Ask,
   {

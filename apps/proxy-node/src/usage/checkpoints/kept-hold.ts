@@ -31,19 +31,19 @@ export interface HoldKeeper {
 export class KeptHold {
   readonly hold: OpenHold;
   readonly #keeper: HoldKeeper;
-  /** Is the price by which the hold is sized, because only the report shows the prompt's tier. */
+  /** The price by which the hold is sized, because only the report shows the prompt's tier. */
   readonly #heldPrice: ChargeWeights;
   state: HoldState;
   usage: TokenUsage = NO_USAGE;
-  /** Is the charge of `usage`. */
+  /** The charge of `usage`. */
   charge = 0;
-  /** Is the turn in which it is counted. */
+  /** The turn in which it is counted. */
   turn = 0;
   #source: (() => TokenUsage) | null = null;
-  /** Is true when the source announces new counts. */
+  /** True when the source announces new counts. */
   #isPushed = false;
   #hasMore = true;
-  /** Counts the turns since the last read. */
+  /** The turns since the last read. */
   #unseenTurns = 0;
   #onGrown: (() => void) | null = null;
   #onStop: ((reason: StopReason) => void) | null = null;

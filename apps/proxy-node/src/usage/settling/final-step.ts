@@ -23,21 +23,21 @@ export type FinalStage = 'ready' | 'settling' | 'later' | 'owed' | 'kept' | 'for
 export interface FinalState {
   readonly stage: FinalStage;
   /**
-   * Is the number of the event that carries this final, which the reply contains; null while it is unknown. An acknowledgement of seq 0 of a reaped hold
+   * The number of the event that carries this final, which the reply contains; null while it is unknown. An acknowledgement of seq 0 of a reaped hold
    * must not remove its final.
    */
   readonly carriedBy: number | null;
-  /** Lists the acknowledged event numbers while `carriedBy` is unknown. */
+  /** The acknowledged event numbers while `carriedBy` is unknown. */
   readonly seen: readonly number[];
-  /** Is true when the next call asks Redis to emit the event again. */
+  /** True when the next call asks Redis to emit the event again. */
   readonly reEmit: boolean;
-  /** Is the time at which a `later` or `owed` final is due. */
+  /** The time at which a `later` or `owed` final is due. */
   readonly dueAtMs: number;
   readonly failures: number;
   readonly reEmits: number;
-  /** Is the time of the acknowledgement, or of the last time that Redis took it since, because Redis may lose that, too. */
+  /** The time of the acknowledgement, or of the last time that Redis took it since, because Redis may lose that, too. */
   readonly acknowledgedAtMs: number | null;
-  /** Is the reason of Redis' last permanent refusal; null without one. */
+  /** The reason of Redis' last permanent refusal; null without one. */
   readonly fencedBy: FencedBy | null;
 }
 

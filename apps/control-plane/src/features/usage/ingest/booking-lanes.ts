@@ -15,7 +15,7 @@ interface Waiting {
 }
 
 interface Options {
-  /** Is the number of simultaneous transactions. */
+  /** The number of simultaneous transactions. */
   readonly lanes: number;
   /** Limits the events of one transaction; a single larger delivery is booked whole. */
   readonly eventsMax: number;

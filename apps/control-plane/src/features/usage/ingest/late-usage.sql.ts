@@ -36,7 +36,7 @@ export type AdoptedUsage = z.output<typeof adoptedRow>;
 
 export interface LiveCorrection {
   subscriptionId: number;
-  /** Is the amount by which Redis must still be changed. */
+  /** The amount by which Redis must still be changed. */
   delta: number;
 }
 

@@ -14,11 +14,11 @@ export interface ReadEvent {
   relayed: RelayedEvent;
   /** True when its node signed it: it states the whole charge of its request, whatever its delta and number. */
   isSigned: boolean;
-  /** Is the start of the request, from its rid, in Unix ms. */
+  /** The start of the request, from its rid, in Unix ms. */
   beganAtMs: number;
-  /** Lists the names of telemetry fields that could not be read, which are booked as unknown. */
+  /** The names of telemetry fields that could not be read, which are booked as unknown. */
   unreadable: readonly string[];
-  /** Lists the names of another release's fields, which are not stored. */
+  /** The names of another release's fields, which are not stored. */
   unknown: readonly string[];
 }
 

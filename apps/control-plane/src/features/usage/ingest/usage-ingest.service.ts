@@ -170,16 +170,16 @@ export class UsageIngest {
 
 interface Source {
   fromJournal: boolean;
-  /** Is true when a person decided to book it although its day was dropped. */
+  /** True when a person decided to book it although its day was dropped. */
   isConfirmed?: boolean;
-  /** Is true for events that Redis does not have: finals from a journal, and letters whose balance was compared. */
+  /** True for events that Redis does not have: finals from a journal, and letters whose balance was compared. */
   isLate?: boolean;
 }
 
 interface Batch extends Source {
   sound: readonly ReadEvent[];
   poison: readonly DeadLetter[];
-  /** Is true for a copy, which fails as a whole where a row exists already. */
+  /** True for a copy, which fails as a whole where a row exists already. */
   isCopied?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Makes the activity log, alerts, proofs of the books and restores. */
+/** The activity log, alerts, proofs of the books and restores. */
 export const ACTIVITY = `
 CREATE TABLE activity_log (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -1,4 +1,4 @@
-/** Makes models and their prices. */
+/** Models and their prices. */
 export const CATALOGUE = `
 CREATE TABLE models (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

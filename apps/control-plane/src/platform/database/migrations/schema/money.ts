@@ -1,4 +1,4 @@
-/** Makes the double-entry books, which are append-only. */
+/** Double-entry books, append-only. */
 export const MONEY = `
 CREATE TABLE ledger_accounts (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

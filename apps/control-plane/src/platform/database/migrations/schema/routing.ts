@@ -1,4 +1,4 @@
-/** Makes upstreams and routes. */
+/** Upstreams and routes. */
 export const ROUTING = `
 CREATE TABLE upstreams (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
