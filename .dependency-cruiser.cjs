@@ -31,7 +31,7 @@ const MAY_IMPORT = {
 };
 const NODE_IO =
   '^(node:)?(fs|net|http|https|http2|dgram|tls|child_process|cluster|worker_threads|dns)(/|$)';
-/** Also as a bare name: a package that the importing folder may not even declare. */
+/** Matches a bare name too: a package that the importing folder may not even declare. */
 const npm = (...names) => `(^|node_modules/)(${names.join('|')})(/|$)`;
 /** Matches the real tree and the planted one alike. */
 const at = (path) => `^(?:tools/check/planted/)?${path}`;
@@ -47,7 +47,7 @@ const SHARED_BY_STAGES = new Set([
   'premiums',
   'stored-routes',
 ]);
-/** The files that know an order: of the stages, of the attempts, of the models. */
+/** Lists the files that know an order: of the stages, of the attempts, of the models. */
 const ORDERS = ['request-life', 'failover', 'first-try', 'fallback-turn'];
 /** Every file that request-life.ts or failover.ts runs is a stage, and so are those whose objects it is given. */
 const STAGES = [

@@ -1,7 +1,7 @@
 /**
- * `node .ci/newcomer.mjs test|use`: what a newcomer does first, in a clone of its own in an empty folder, where nothing is installed or built.
+ * `node .ci/newcomer.mjs test|use` does what a newcomer does first, in a clone of its own in an empty folder, where nothing is installed or built.
  * `test` runs npm test and nothing before it. `use` starts the product, pastes the commands of the README, audits, stops, starts and stops again.
- * Ends with the line `N passed, N failed`. The caches of npm and of Tollgate are those of the machine.
+ * It ends with the line `N passed, N failed`. The caches of npm and of Tollgate are those of the machine.
  */
 import { spawnSync } from 'node:child_process';
 import {

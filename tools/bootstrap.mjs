@@ -1,7 +1,4 @@
-/**
- * `node tools/bootstrap.mjs <command>`: from a bare checkout to a running command on any Node >= 20.
- * Installs what pnpm-lock.yaml names, as far as the command needs it, then hands over to the pinned Node, which runs tools/src/cli.ts as it is.
- */
+/** `node tools/bootstrap.mjs <command>` leads from a bare checkout to a running command on any Node >= 20. It installs what pnpm-lock.yaml names, as far as the command needs it, then hands over to the pinned Node, which runs tools/src/cli.ts as it is. */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -24,7 +21,7 @@ const binFolder = path.join(root, 'node_modules', '.bin');
 const stampFile = path.join(root, 'node_modules', '.tollgate-install');
 const node = path.join(binFolder, 'node');
 
-/** Names the extent that runs the product: `dependencies` of all packages, of which tests and benches have none but the audit. The rest only checks and tests. */
+/** Names the extent that runs the product: `dependencies` of all packages, of which tests and benches have none but the audit. The other extents only check and test. */
 const RUNTIME = 'runtime';
 const EVERYTHING = 'everything';
 const RUNTIME_COMMANDS = new Set(['start', 'stop', 'seed', 'doctor', 'ops', 'size', 'tollgate']);
@@ -36,7 +33,7 @@ const INSTALL_OPTIONS = {
   [EVERYTHING]: ['--prod=false'],
 };
 
-/** A problem that the reader can fix, and how. */
+/** Describes a problem that the reader can fix, and how. */
 class Unusable extends Error {
   /**
    * @param {string} problem
@@ -47,7 +44,7 @@ class Unusable extends Error {
   }
 }
 
-/** By a signal, which said so already. */
+/** Ends by a signal, which the user has seen already. */
 class Interrupted extends Error {}
 
 main().catch((error) => {
@@ -90,7 +87,7 @@ function needsTests([command = '', ...options]) {
 }
 
 /**
- * Ctrl-C or SIGTERM before there is a start: ends the install and the download, which are processes of their own, and waits for
+ * Handles Ctrl-C or SIGTERM before there is a start: ends the install and the download, which are processes of their own, and waits for
  * their end, so that the next command does not install beside them.
  * @param {AbortController} preparing
  * @param {NodeJS.Signals} signal
@@ -137,7 +134,7 @@ function extentByHand() {
   return hasEverything ? EVERYTHING : RUNTIME;
 }
 
-/** Everything that decides what an install puts in place; the platform too, for a checkout shared between a host and a container. */
+/** Hashes everything that decides what an install puts in place; the platform too, for a checkout shared between a host and a container. */
 function fingerprint() {
   const hash = createHash('sha256').update(
     `${NODE_VERSION} ${PNPM_VERSION} ${process.platform} ${process.arch}`,
@@ -244,7 +241,7 @@ function run(command, args, signal) {
 }
 
 function installEnvironment() {
-  // CI=true: never ask. NODE_ENV=production would leave the compiler out.
+  // CI=true makes pnpm never ask. NODE_ENV=production would omit the compiler.
   const env = { ...process.env, CI: 'true' };
   delete env.NODE_ENV;
   if (!isWritable(homeFolder())) {

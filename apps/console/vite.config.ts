@@ -10,7 +10,7 @@ const gateway = process.env.TOLLGATE_ADDRESS ?? 'http://127.0.0.1:8080';
 
 export default defineConfig(({ command }) => ({
   root,
-  // Relative, so that the same files work under any path: index.html names the base when it is served.
+  // The base is relative, so that the same files work under any path: index.html names the base when it is served.
   base: command === 'build' ? './' : '/',
   plugins: [react(), tailwindcss(), precompress()],
   resolve: {

@@ -81,7 +81,7 @@ export async function benchHotPath(args: readonly string[]): Promise<void> {
   if (values.check) await judge(sets, measure);
 }
 
-/** This build; the one that it is compared with; and this one again for each other environment of its node or control plane. */
+/** Returns this build, the one that it is compared with, and this one again for each other environment of its node or control plane. */
 function buildsOf(ref: string | undefined, environments: readonly string[]): Map<string, Build> {
   const builds = new Map<string, Build>([['this build', { checkout: ROOT }]]);
   if (ref !== undefined) builds.set(ref, { checkout: checkOut(ref) });

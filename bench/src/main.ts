@@ -1,4 +1,4 @@
-/** `npm run bench [-- <name> [arguments]]`: one file a measurement; without a name the hot path. Figures worth keeping go into bench/results.md. */
+/** Runs `npm run bench [-- <name> [arguments]]`, one file for each measurement; without a name it measures the hot path. Figures worth keeping go into bench/results.md. */
 const BENCHES: Readonly<Record<string, () => Promise<(args: readonly string[]) => Promise<void>>>> =
   {
     'hot-path': async () => (await import('./hot-path.ts')).benchHotPath,

@@ -35,7 +35,7 @@ interface Contender {
   stop: () => void;
 }
 
-/** Tollgate beside other gateways and a bare proxy, before the same upstream and under the same load, one after the other in each round. */
+/** Compares Tollgate with other gateways and a bare proxy, before the same upstream and under the same load, one after the other in each round. */
 export async function benchPeers(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -158,7 +158,7 @@ async function untilServing(
   throw new Error(`${name} answered no request within ${READY_MS} ms`);
 }
 
-/** Markdown: a row for each contender, the medians with least and most. */
+/** Writes Markdown with a row for each contender, the medians with least and most. */
 function tableOf(sets: ReadonlyMap<string, readonly Figure[]>): string {
   const names = [...new Set([...sets.values()].flat().map(({ name }) => name))];
   const cell = (figure: Figure | undefined): string => {

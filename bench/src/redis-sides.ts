@@ -7,7 +7,7 @@ import type * as PlainRecords from '../../libs/keyspace/test/plain-records.ts';
 
 export type RedisConnection = Keyspace.RedisConnection;
 
-/** The keyspace of one release, with its Lua. */
+/** Is the keyspace of one release, with its Lua. */
 export interface Side {
   keyspace: typeof Keyspace;
   sources: typeof FunctionSources;
@@ -15,15 +15,15 @@ export interface Side {
   read: (file: string) => string;
 }
 
-/** The limits of a key and its account. */
+/** Holds the limits of a key and its account. */
 export const SCENES = {
-  /** Nothing, as most keys. */
+  /** Sets no limit, as most keys have none. */
   none: { limits: {}, ofKey: [], ofAccount: [] },
   windows: {
     limits: { rpm: 1_000_000, rph: 10_000_000, rpd: 100_000_000 },
     ...{ ofKey: [], ofAccount: [] },
   },
-  /** Three rates and three budgets. */
+  /** Sets three rates and three budgets. */
   limits: {
     limits: { rpm: 1_000_000, tpm: 1_000_000_000, tpd: 1_000_000_000_000 },
     ofKey: [
@@ -32,7 +32,7 @@ export const SCENES = {
     ],
     ofAccount: [[3, 'money', 1e15, calendar(), '', 'refuse', {}, '', 0, 0]],
   },
-  /** The same, with a budget of each session and a rolling one. */
+  /** Sets the same, with a budget of each session and a rolling one. */
   scoped: {
     limits: { rpm: 1_000_000, tpm: 1_000_000_000, tpd: 1_000_000_000_000 },
     ofKey: [
@@ -44,7 +44,7 @@ export const SCENES = {
 } as const;
 export type SceneName = keyof typeof SCENES;
 
-/** Days, of which the current one is the first. */
+/** Returns days, of which the current one is the first. */
 function calendar(): string {
   const day = 86_400;
   const today = Math.floor(Date.now() / 1_000 / day) * day;
@@ -55,7 +55,7 @@ export function budgetsOf(list: readonly unknown[]): string {
   return list.length === 0 ? '' : JSON.stringify(list);
 }
 
-/** The keyspace below the root of a checkout; this one unless given. */
+/** Opens the keyspace below the root of a checkout; this one unless given. */
 export async function openSide(root = path.join(import.meta.dirname, '../..')): Promise<Side> {
   const folder = path.join(root, 'libs/keyspace');
   const load = (file: string) => import(pathToFileURL(path.join(folder, file)).href);

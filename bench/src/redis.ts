@@ -17,7 +17,7 @@ const PIPELINED = 50;
 const ACCOUNTS = 20;
 const MODEL_ID = 3;
 const SHARDS = 64;
-/** A text as long as the final of an ordinary request. */
+/** Is a text as long as the final of an ordinary request. */
 const PAYLOAD = JSON.stringify({ kind: 'usage', text: 'x'.repeat(500) });
 const MAC = 'ab'.repeat(32);
 const DAY_MS = 86_400_000;
@@ -26,11 +26,7 @@ type Account = Awaited<ReturnType<typeof openAccounts>>[number];
 
 const ONE_PROMPT = 80;
 
-/**
- * `npm run bench -- redis [--against COMMIT] [--rounds 7] [--scenes none,windows,limits,scoped]`: what `admit` and `settle` of a request cost Redis, with the limits
- * of a key that is used all day, beside empty functions with the same arguments, and beside another commit for a key without limits, in turn. Microseconds of the
- * server's main thread, commands inside, bytes of append-only file.
- */
+/** `npm run bench -- redis [--against COMMIT] [--rounds 7] [--scenes none,windows,limits,scoped]` measures how much `admit` and `settle` of a request cost Redis, with the limits of a key that is used all day, beside empty functions with the same arguments, and beside another commit for a key without limits, in turn. It reports microseconds of the server's main thread, commands inside, bytes of append-only file. */
 export async function benchRedis(args: readonly string[]): Promise<void> {
   const text = { type: 'string' } as const;
   const { values } = parseArgs({
@@ -113,7 +109,7 @@ async function openAccounts(
   return accounts;
 }
 
-/** One request in each bucket of each window: the state of a key in steady use. */
+/** Makes one request in each bucket of each window: the state of a key in steady use. */
 async function useAllDay(
   store: Pick<MeteringStore, 'admit' | 'settle'>,
   clock: { now: number },
@@ -188,7 +184,7 @@ async function read(redis: RedisConnection): Promise<Figure> {
   };
 }
 
-/** To one decimal. */
+/** Returns medians to one decimal. */
 function medians(figures: readonly Figure[]): Figure {
   const median = (of: keyof Figure): number => {
     const sorted = figures.map((figure) => figure[of]).toSorted((a, b) => a - b);

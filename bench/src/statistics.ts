@@ -2,13 +2,13 @@ import { startTollgate, type AdminClient } from '@tollgate/harness';
 import pg from 'pg';
 
 /**
- * Usage statistics and dashboard over HTTP, with roll-ups as ten million requests of 30 days leave them: 200 users with two keys each, 20 models, 8 upstreams.
- * `npm run bench -- statistics [million requests]`. The raw rows are left out: no statistic reads them.
+ * Measures usage statistics and dashboard over HTTP, with roll-ups as ten million requests of 30 days leave them: 200 users with two keys each, 20 models, 8 upstreams.
+ * It runs by `npm run bench -- statistics [million requests]`. The raw rows are left out: no statistic reads them.
  */
 const DAYS = 30;
 const USERS = 200;
 const MODELS = 20;
-/** Rows of a user and hour: two models with each of two keys. */
+/** Is the number of rows of a user and hour: two models with each of two keys. */
 const SPREAD = 4;
 const BUCKETS = 24;
 const SUMS = [

@@ -4,7 +4,7 @@ import { measure } from './statistics.ts';
 
 /**
  * Measures over HTTP who used the most, and the list of accounts: 100,000 accounts, each used on every second of 30 days, 300 models, five million requests.
- * `npm run bench -- top [thousand accounts]`. The raw rows are left out: neither question reads them.
+ * It runs by `npm run bench -- top [thousand accounts]`. The raw rows are left out: neither question reads them.
  */
 const DAYS = 30;
 const MODELS = 300;

@@ -48,7 +48,7 @@ function measure(observer: Observer | null): number {
   return Number(process.hrtime.bigint() - startedAt) / REQUESTS;
 }
 
-/** The calls that a request of one attempt makes, in their order. */
+/** Makes the calls that a request of one attempt makes, in their order. */
 function follow(observer: Observer | null, rid: string): void {
   const observed: ObservedRequest | null =
     observer?.follow({ rid, callerId: null, headers: HEADERS }) ?? null;

@@ -2,8 +2,8 @@ import { startTollgate, type AdminClient } from '@tollgate/harness';
 import pg from 'pg';
 
 /**
- * `usage/logs` over HTTP with its filters, deep pages and CSV, over raw rows of 30 days: 200 users with two keys each, 20 models, 8 upstreams, one request in
- * a hundred failed, a quarter of one account. Key 999, model 20, upstream 20, node-9 and the outcome node_lost are rare: some sixty requests each, or twenty weeks ago. `npm run bench -- usage-logs [million requests]`.
+ * Measures `usage/logs` over HTTP with its filters, deep pages and CSV, over raw rows of 30 days: 200 users with two keys each, 20 models, 8 upstreams, one request in
+ * a hundred failed, a quarter of one account. Key 999, model 20, upstream 20, node-9 and the outcome node_lost are rare: some sixty requests each, or twenty weeks ago. It runs by `npm run bench -- usage-logs [million requests]`.
  */
 const DAYS = 30;
 const USERS = 200;
@@ -49,7 +49,7 @@ async function fill(database: pg.Client, requests: number): Promise<void> {
   await database.query('VACUUM ANALYZE usage_events, usage_totals_daily, usage_rollups_daily');
 }
 
-/** A day's requests, made within it one after the other. */
+/** Adds a day's requests, made within it one after the other. */
 async function addDay(database: pg.Client, ago: number, requests: number): Promise<void> {
   const [from = '', to = ''] = [ago, ago - 1].map((days) =>
     new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10),

@@ -14,7 +14,7 @@ const timersOfProcess = () => ({
   Date,
 });
 
-/** The environment of a suite with shared modules: the globals of the worker's process. What the suite changes in them is restored at its end. */
+/** Is the environment of a suite with shared modules: the globals of the worker's process. What the suite changes in them is restored at its end. */
 export default class SharedEnvironment {
   readonly global = globalThis;
   readonly moduleMocker = new ModuleMocker(globalThis);

@@ -8,7 +8,7 @@ export interface Project {
   cacheDirectory: string;
   /** Mirrors `moduleNameMapper`: a pattern of specifiers and the path that they lead to, with `$1`. */
   aliases: readonly (readonly [RegExp, string])[];
-  /** JavaScript of the TypeScript file at a URL. */
+  /** Returns the JavaScript of the TypeScript file at a URL. */
   compile: (url: string) => string;
 }
 

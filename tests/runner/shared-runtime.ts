@@ -11,7 +11,7 @@ const require = createRequire(import.meta.filename);
 const { default: JestRuntime } = require('jest-runtime') as typeof JestRuntimeModule;
 /** jest-circus keeps the handlers of a suite's events under this name, beyond the suite. */
 const EVENT_HANDLERS = Symbol.for('EVENT_HANDLERS');
-/** By URL; for stack traces. */
+/** Maps URLs to source maps, for stack traces. */
 const SOURCE_MAPS = new Map<string, string>();
 
 /**
@@ -25,7 +25,7 @@ export default function runtimeFor(...args: RuntimeArguments): object {
     : new JestRuntime(...args);
 }
 
-/** The part of Jest's runtime that its runner and jest-circus call. */
+/** Is the part of Jest's runtime that its runner and jest-circus call. */
 class SharedRuntime {
   private readonly config: RuntimeArguments[0];
   private readonly environment: SharedEnvironment;

@@ -9,7 +9,7 @@ test('passes every setting that an app knows, but those that the images and the 
   const chosen = {
     // The images set where they listen and where the console is.
     'control-plane': ['HOST', 'PORT', 'CONSOLE_FOLDER'],
-    // Names and addresses of each node.
+    // These are names and addresses of each node.
     'node-1': ['HOST', 'PORT', 'NODE_CREDENTIAL_FILE', 'NODE_WORKER', 'PUBLIC_URL'],
   };
   for (const [name, schema] of [

@@ -1,6 +1,6 @@
 /** Checks house rules of apps/console that no linter knows. It is pure: it takes a file's path and text and returns the violations. */
 export interface Source {
-  /** The path below apps/console/src. */
+  /** Is the path below apps/console/src. */
   path: string;
   text: string;
 }

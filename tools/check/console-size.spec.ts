@@ -49,7 +49,7 @@ interface Chunk {
   dynamic?: string[];
 }
 
-/** A build whose files cannot be compressed. */
+/** Plants a build whose files cannot be compressed. */
 function plant(folder: string, chunks: Record<string, Chunk>): void {
   mkdirSync(path.join(folder, '.vite'));
   const manifest = Object.entries(chunks).map(([name, { bytes, imports, dynamic }], index) => {

@@ -38,7 +38,7 @@ export function filesIn(root: string): SourceFile[] {
     .map((file) => [file.slice(root.length + 1), read(file)]);
 }
 
-/** The folder `src` of each app and library, and that of the tools. */
+/** Lists the folder `src` of each app and library, and that of the tools. */
 export const SOURCE_ROOTS: readonly string[] = [
   ...new Set(
     sources.flatMap((file) => /^(?:(?:apps|libs)\/[^/]+|tools)\/src(?=\/)/.exec(file) ?? []),

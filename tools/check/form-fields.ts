@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** The folders of the console's forms, by the operation of the API document that they send. */
+/** Names the folders of the console's forms, by the operation of the API document that they send. */
 export const FORMS: Readonly<Record<string, readonly string[]>> = {
   Users_create: ['admin-users'],
   Users_update: ['admin-users'],
@@ -79,7 +79,7 @@ export const WITHOUT_FIELD: Readonly<Record<string, string>> = {
   'Upstreams_update.auth': 'the forms have its members',
 };
 
-/** Operations whose bodies no form sends. */
+/** Lists operations whose bodies no form sends. */
 export const WITHOUT_FORM: Readonly<Record<string, string>> = {
   Auth_logout: BY_BUTTON,
   ProxyNodes_toggle: BY_BUTTON,

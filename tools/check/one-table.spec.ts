@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
 const root = path.join(import.meta.dirname, '../..');
-/** The files that a further value of an idea may change. Generated files and migrations are not counted. */
+/** Lists the files that a further value of an idea may change. Generated files and migrations are not counted. */
 const SOURCES = globSync(
   ['apps/*/src/**/*.{ts,tsx}', 'libs/*/src/**/*.ts', 'libs/*/lua/**/*.lua'],
   {

@@ -10,11 +10,11 @@ import { read, root, tracked } from './tracked-files.ts';
  * another command happened to build it. A fresh clone shows such a fault; a checkout that was used hides it.
  */
 interface Project {
-  /** Folder of its tsconfig.json, from the root. */
+  /** Is the folder of its tsconfig.json, from the root. */
   folder: string;
-  /** Sources that it compiles, from the root. */
+  /** Lists the sources that it compiles, from the root. */
   files: string[];
-  /** Folders of the projects that it references. */
+  /** Lists the folders of the projects that it references. */
   references: string[];
 }
 
@@ -46,7 +46,7 @@ function readProject(folder: string): Project {
 const importsOf = (file: string): string[] =>
   [...read(file).matchAll(SPECIFIER)].map(([, specifier = '']) => specifier);
 
-/** Folders of the projects whose packages these files import. */
+/** Returns the folders of the projects whose packages these files import. */
 function importedBy({ folder, files }: Project): string[] {
   const packages = new Set(
     files.flatMap(importsOf).map((specifier) => /^@tollgate\/([^/]+)/.exec(specifier)?.[1]),
@@ -57,7 +57,7 @@ function importedBy({ folder, files }: Project): string[] {
     .sort();
 }
 
-/** Sources that no entry of the project reaches by imports or by the path of a worker's file. */
+/** Returns the sources that no entry of the project reaches by imports or by the path of a worker's file. */
 function unreachedIn({ files }: Project): string[] {
   const reached = new Set(files.filter((file) => ENTRY.test(file)));
   for (const file of reached)

@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, '../..');
 const MAY_NAME_A_PROTOCOL =
   /^libs\/protocols\/src\/providers\/|^libs\/contracts\/src\/upstream-protocols\.ts$|^libs\/snapshot\/src\/provider-presets\.ts$|^libs\/metering\/src\/estimates\/|^apps\/(demo-upstream|console)\/|\/(testing|migrations|__generated__)\/|(\.spec|-under-test)\.ts$/;
 
-/** Lines that decide by the name of an upstream protocol. */
+/** Returns the lines that decide by the name of an upstream protocol. */
 function decisionsIn(text: string): string[] {
   return text.split('\n').filter((line) => /['"`>](openai|anthropic)['"`]/.test(line));
 }

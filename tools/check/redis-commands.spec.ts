@@ -45,7 +45,7 @@ function namesIn(folder: string): string[] {
     .map((name) => name.slice(0, -'.lua'.length));
 }
 
-/** The names under which code has a connection, and Redis' commands. A connection's own methods (`on`, `disconnect`) are none. */
+/** Matches the names under which code has a connection, and Redis' commands. A connection's own methods (`on`, `disconnect`) are none. */
 const COMMAND =
   /\b(?:redis|connection)\s*\.\s*((?:p?ttl|p?expire\w*|[hlszx][a-z]{2,}|get|set|del|unlink|call|eval\w*|fcall\w*|keys|info|exists|publish|subscribe|pipeline|multi|incr\w*)(?=\())/gi;
 

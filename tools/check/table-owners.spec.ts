@@ -50,7 +50,7 @@ function tablesIn(text: string): Named[] {
   return [...inSql, ...named].filter(({ table }) => created.has(table));
 }
 
-/** Tables of other features that a file of `feature` names. */
+/** Returns the tables of other features that a file of `feature` names. */
 function foreignIn(feature: string, text: string): Named[] {
   return tablesIn(text).filter(({ table }) => ownerOf.get(table) !== feature);
 }

@@ -49,7 +49,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
 interface ForeignTables {
   readonly tables: readonly string[];
   readonly reason: string;
-  /** True when the files may also write the tables. */
+  /** Is true when the files may also write the tables. */
   readonly isWriter?: true;
 }
 

@@ -12,7 +12,7 @@ test('no file is longer than 300 lines', () => {
   const files = new Set([...sources, ...tracked.filter(isSpecOrMigration)]);
   expect([...files].filter((file) => isTooLong(read(file)))).toEqual([]);
   expect(files.size).toBeGreaterThan(1_500);
-  // Planted: the longest file that passes, and one more line.
+  // The longest file that passes is planted, and one more line.
   expect(isTooLong('line\n'.repeat(300))).toBe(false);
   expect(isTooLong('line\n'.repeat(301))).toBe(true);
 });
@@ -113,7 +113,7 @@ test('no test is skipped for good or alone for long', () => {
   ).toEqual([]);
 });
 
-/** The full name of each test of a spec: the titles around it and its own, without what `each` fills in. */
+/** Returns the full name of each test of a spec: the titles around it and its own, without what `each` fills in. */
 function testNames(text: string): string[] {
   const titles = [
     ...text.matchAll(

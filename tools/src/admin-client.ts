@@ -31,7 +31,7 @@ export interface NewModel {
   is_on_shelf?: boolean;
 }
 export interface NewPrice {
-  /** Decimal text in the installation's currency. */
+  /** Is decimal text in the installation's currency. */
   price_per_million: string;
   /** Decimal text; the default is 1. */
   weight_input?: string;
@@ -42,9 +42,9 @@ export interface NewPrice {
   weight_cache_write_1h?: string;
   weight_audio_input?: string;
   weight_audio_output?: string;
-  /** Maps premiums to multipliers, for example `server_tools=web_search`. */
+  /** Maps premiums, such as `server_tools=web_search`, to multipliers. */
   multipliers?: Record<string, string>;
-  /** The weights of longer prompts. */
+  /** Holds the weights of longer prompts. */
   tiers?: { above_prompt_tokens: number; weights: Record<string, string> }[];
   /** Must be true for a price that charges nothing. */
   free?: boolean;
@@ -86,7 +86,7 @@ export type SyncResult = z.infer<typeof syncResult>;
 
 /** Calls the administration interface with one account's token. Methods throw AdminRefusal. */
 export class AdminClient {
-  /** The origin that serves /admin-api: the control plane or the front door. */
+  /** Is the origin that serves /admin-api: the control plane or the front door. */
   readonly baseUrl: string;
   readonly token: string | undefined;
 

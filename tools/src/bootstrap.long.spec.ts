@@ -17,7 +17,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { ROOT } from './checkout.ts';
 import { until } from './testing/waiting.ts';
 
-/** A checkout with nothing installed, of the files as they are here. */
+/** Is a checkout with nothing installed, of the files as they are here. */
 let checkout: string;
 
 beforeAll(() => {
@@ -40,7 +40,7 @@ beforeAll(() => {
 }, 60_000);
 afterAll(() => rmSync(checkout, { recursive: true, force: true }), 60_000);
 
-/** Command lines of the processes whose working folder this is. */
+/** Returns the command lines of the processes whose working folder this is. */
 const workingIn = (folder: string): string[] =>
   readdirSync('/proc')
     .filter((pid) => /^\d+$/.test(pid))

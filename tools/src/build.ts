@@ -14,7 +14,7 @@ export const APP_PROJECTS = [
   'apps/cli',
 ] as const;
 
-/** Runs `tsc -b`, which skips unchanged projects. Throws with the compiler's messages. */
+/** Runs `tsc -b`, which skips unchanged projects. It throws with the compiler's messages. */
 export const build = (projects: readonly string[] = ['.']): Promise<void> => compile(projects, []);
 
 /**

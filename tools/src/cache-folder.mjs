@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 /** Is the state folder of this checkout. `import.meta.dirname` is younger than Node 20.0, with which a bootstrap may run. */
 export const STATE_FOLDER = fileURLToPath(new URL('../../.tollgate', import.meta.url));
 
-/** For what is downloaded once and shared by all checkouts. Falls back to this checkout when the home folder cannot be written. */
+/** Returns the folder for what is downloaded once and shared by all checkouts. Falls back to this checkout when the home folder cannot be written. */
 export function cacheFolder() {
   if (process.env.TOLLGATE_CACHE) return path.resolve(process.env.TOLLGATE_CACHE);
   const home = homeFolder();

@@ -3,7 +3,7 @@ import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { ROOT, STATE_FOLDER } from './checkout.ts';
 
-/** A worktree of another commit of this repository, installed and built by its own tools; kept for the next time. Throws where the commit is not known. */
+/** Makes a worktree of another commit of this repository, installed and built by its own tools; it is kept for the next time. Throws where the commit is not known. */
 export function checkOut(ref: string): string {
   const commit = git('rev-parse', `${ref}^{commit}`);
   const folder = path.join(STATE_FOLDER, 'compared', commit);

@@ -9,7 +9,7 @@ if (existsSync(started)) {
   process.env.TOLLGATE_ADMIN_URL_OF_CHECKOUT ??= adminUrl;
 }
 
-// Committed apart from what is built, so that an install can link it before the first build.
+// This file is committed apart from what is built, so that an install can link it before the first build.
 const program = new URL('../dist/main.js', import.meta.url);
 if (existsSync(program)) await import(program.href);
 else {

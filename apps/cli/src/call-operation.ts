@@ -4,7 +4,7 @@ import { AdminRefusal, type AdminClient } from '@tollgate/admin-client';
 import { UsageError } from './failure.ts';
 import { kebab, type Field, type Operation } from './operations.ts';
 
-/** The typed values, under the interface's own names. */
+/** Holds the typed values, under the interface's own names. */
 export interface Typed {
   path: Readonly<Record<string, string>>;
   fields: Readonly<Record<string, string | boolean | undefined>>;
@@ -39,7 +39,7 @@ export async function callOperation(
   return data;
 }
 
-/** Sends a request whose method and path come from the API document, from which the client's types are generated. Throws AdminRefusal. */
+/** Sends a request whose method and path come from the API document, from which the client's types are generated. It throws AdminRefusal. */
 export async function send(
   client: AdminClient,
   method: string,

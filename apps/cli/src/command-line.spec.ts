@@ -39,7 +39,7 @@ interface Document {
   components: { schemas: Record<string, Schema> };
 }
 
-/** Every route of the document, whatever its method. */
+/** Returns every route of the document, whatever its method. */
 function documented(): string[] {
   const { paths } = JSON.parse(readFileSync(API_DOCUMENT, 'utf8')) as {
     paths: Record<string, Record<string, { operationId?: string }>>;

@@ -41,11 +41,11 @@ export type ValueKind = 'integer' | 'number' | 'boolean' | 'string' | 'json';
 
 /** Describes a query parameter or a member of the body. */
 export interface Field {
-  /** The interface's name, for example `user_id`. */
+  /** Is the interface's name, such as `user_id`. */
   name: string;
   place: 'query' | 'body';
   kind: ValueKind;
-  /** The values that the interface accepts, when it lists them. */
+  /** Lists the values that the interface accepts, when it lists them. */
   choices: readonly string[];
   isRequired: boolean;
   isNullable: boolean;
@@ -53,22 +53,22 @@ export interface Field {
 
 /** Describes one route of the administration interface as a command. */
 export interface Operation {
-  /** The words of the command, for example `users approve`. */
+  /** Holds the words of the command, such as `users approve`. */
   group: string;
   verb: string;
   method: string;
   path: string;
   summary: string;
-  /** The placeholders of the path, in order. */
+  /** Lists the placeholders of the path, in order. */
   pathNames: readonly string[];
   fields: readonly Field[];
   /** Is absent where the route takes no body. An optional body is omitted when none of its fields was typed. */
   body?: 'required' | 'optional';
   takesIdempotencyKey: boolean;
-  /** True when the interface can answer CSV (`format=csv`). */
+  /** Is true when the interface can answer CSV (`format=csv`). */
   hasCsv: boolean;
   isEventStream: boolean;
-  /** True when no other command restores what this one removes. */
+  /** Is true when no other command restores what this one removes. */
   isDestructive: boolean;
 }
 

@@ -55,7 +55,7 @@ export function show(isJson: boolean, answer: unknown, text: () => string): void
   process.stdout.write(isJson ? json(answer) : text());
 }
 
-/** Formats any answer of the interface: a list as a table of its plain members, one object as lines of name and value. */
+/** Writes any answer of the interface: a list as a table of its plain members, one object as lines of name and value. */
 export function render(answer: unknown, format: OutputFormat, columns?: readonly string[]): string {
   if (answer === undefined || answer === '') return format === 'json' ? '' : 'Done.\n';
   if (typeof answer === 'string') return answer;

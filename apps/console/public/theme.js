@@ -1,4 +1,4 @@
-// Runs before the first paint, so that a chosen theme does not flash. A file, because the content policy allows no inline script.
+// Runs before the first paint, so that a chosen theme does not flash. It is a file, because the content policy allows no inline script.
 (() => {
   let chosen = null;
   try {

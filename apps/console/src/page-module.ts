@@ -19,6 +19,6 @@ export type Prefetch = (ask: Ask, address: PageAddress) => void;
 /** Holds what a page's file exports. */
 export interface PageModule {
   Page: ComponentType;
-  /** Called as soon as the page's link is pointed at. */
+  /** Is called as soon as the page's link is pointed at. */
   prefetch?: Prefetch;
 }

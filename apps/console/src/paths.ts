@@ -1,6 +1,6 @@
 import { buildSearch, type Search } from './search.ts';
 
-/** Every address of the console, below its base. Pages and links take theirs from here. */
+/** Holds every address of the console, below its base. Pages and links take theirs from here. */
 export const paths = {
   login: (search: { next?: string } = {}) => `/login${buildSearch(search)}`,
   register: () => '/register',
@@ -34,7 +34,7 @@ export const paths = {
   adminBooks: () => '/admin/books',
 } as const;
 
-/** The page of what an alert or an entry of the activity log is about; that of its account where it has none of its own. None where it is deleted. */
+/** The page of what an alert or an entry of the activity log is about; that of its account where it has none of its own. Returns none where it is deleted. */
 export function pathOfRecord({
   kind,
   id,
@@ -65,9 +65,9 @@ export function pathOfRecord({
   }
 }
 
-/** Is the address of the console itself, e.g. `https://gateway.example.com/tollgate/`. index.html names it when it is served. */
+/** Is the address of the console itself, such as `https://gateway.example.com/tollgate/`. index.html names it when it is served. */
 export const BASE = new URL('.', document.baseURI);
-/** The path below which the console lives, without its last slash: '' or '/tollgate'. */
+/** Is the path below which the console is served, without its last slash: '' or '/tollgate'. */
 export const BASE_PATH = BASE.pathname.replace(/\/$/, '');
 /** Holds what clients of the gateway are given: the origin and prefix they put before /v1. */
 export const GATEWAY = `${BASE.origin}${BASE_PATH}`;

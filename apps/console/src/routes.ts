@@ -5,13 +5,13 @@ export interface PageEntry {
   load: () => Promise<PageModule>;
 }
 
-/** Pages without an account. One line a page. */
+/** Lists the pages without an account, one line a page. */
 export const openPages: readonly PageEntry[] = [
   { path: '/login', load: () => import('./features/access/login-page.tsx') },
   { path: '/register', load: () => import('./features/access/register-page.tsx') },
 ];
 
-/** Pages of every account. */
+/** Lists the pages of every account. */
 export const userPages: readonly PageEntry[] = [
   { path: '/', load: () => import('./features/overview/page.tsx') },
   { path: '/market', load: () => import('./features/market/page.tsx') },
@@ -25,7 +25,7 @@ export const userPages: readonly PageEntry[] = [
   { path: '/usage/$rid', load: () => import('./features/usage/request-page.tsx') },
 ];
 
-/** Pages of administrators. */
+/** Lists the pages of administrators. */
 export const adminPages: readonly PageEntry[] = [
   { path: '/admin', load: () => import('./features/admin-overview/page.tsx') },
   { path: '/admin/usage', load: () => import('./features/admin-usage/page.tsx') },

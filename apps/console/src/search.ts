@@ -1,4 +1,4 @@
-/** Holds what an address says behind its `?`. Numbers and text only, so that a copied address reads well. */
+/** Holds what an address says behind its `?`. It has numbers and text only, so that a copied address reads well. */
 export type Search = Readonly<Record<string, string | number | boolean | undefined>>;
 
 export function buildSearch(search: Search): string {

@@ -4,7 +4,7 @@ import { TRACES_SETTINGS } from '@tollgate/tracing';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 
-/** Injection token of the validated settings: `@Inject(CONFIG) config: Config`. */
+/** Is injection token of the validated settings: `@Inject(CONFIG) config: Config`. */
 export const CONFIG = Symbol('CONFIG');
 
 const secret = () =>
@@ -244,7 +244,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   return parsed.data;
 }
 
-/** The address of BullMQ's keys, with the user that may touch them. */
+/** Returns the address of BullMQ's keys, with the user that may touch them. */
 export function queueUrlOf({
   REDIS_QUEUE_URL,
   REDIS_URL,
@@ -252,7 +252,7 @@ export function queueUrlOf({
   return REDIS_QUEUE_URL ?? REDIS_URL;
 }
 
-/** A key for one purpose, so that no secret is ever used for two (security S12). */
+/** Derives a key for one purpose, so that no secret is ever used for two (security S12). */
 export function derivedKey(masterSecret: string, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', masterSecret, '', `tollgate/${purpose}/v1`, 32));
 }

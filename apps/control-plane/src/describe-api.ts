@@ -23,7 +23,7 @@ const CONFIG = {
   ENCRYPTION_KEY: randomBytes(32).toString('base64url'),
 };
 
-/** The API document, without a database or Redis. */
+/** Writes the API document, without a database or Redis. */
 export async function describeApi(): Promise<OpenAPIObject> {
   const app = await NestFactory.create(AppModule.with(loadConfig(CONFIG)), {
     preview: true,

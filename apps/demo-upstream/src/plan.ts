@@ -2,17 +2,7 @@ import { z } from 'zod';
 import { textOf } from './text-of.ts';
 import { wordsUpTo } from './words.ts';
 
-/**
- * Says how the demo upstream behaves for one request. Chosen, later wins, by
- * the model name (`demo-slow`, `anything:dies`), the header `x-demo-mode`, and the last directive in a user text
- * (`@demo mode=stalls tokens=40 delay=5`), so that tests can steer it through a node that forwards no client header.
- * Modes on `-first` act before any content: `stalls-first` before the head of the answer, `stalls-start` after it. `reset-reused` cuts every request
- * but the first of a connection. `overflow` answers that the prompt is too long, `429-bare` 429 without Retry-After.
- * In the background, `hidden` generates `rate=` tokens a second and shows none before its end, `cancel-usage` reports its usage when it is cancelled (a moment
- * later), and `forgets` never ends, and keeps no events of what was cancelled; any other mode reports no usage then, and keeps them.
- * `text=` (base64url) is the answer itself, in pieces of four characters that count as its tokens.
- * `agent` calls one offered tool (`tool=`, else the first; `args=` is JSON in base64url) and answers in words once a tool result follows the directive.
- */
+/** Says how the demo upstream behaves for one request. It is chosen, later wins, by the model name (`demo-slow`, `anything:dies`), the header `x-demo-mode`, and the last directive in a user text (`@demo mode=stalls tokens=40 delay=5`), so that tests can steer it through a node that forwards no client header. The modes on `-first` act before any content: `stalls-first` before the head of the answer, `stalls-start` after it. `reset-reused` cuts every request but the first of a connection. `overflow` answers that the prompt is too long, `429-bare` 429 without Retry-After. In the background, `hidden` generates `rate=` tokens a second and shows none before its end, `cancel-usage` reports its usage when it is cancelled (a moment later), and `forgets` never ends, and keeps no events of what was cancelled; any other mode reports no usage then, and keeps them. `text=` (base64url) is the answer itself, in pieces of four characters that count as its tokens. `agent` calls one offered tool (`tool=`, else the first; `args=` is JSON in base64url) and answers in words once a tool result follows the directive. */
 export const MODES = [
   'ok',
   'slow',
@@ -60,19 +50,19 @@ export type Mode = (typeof MODES)[number];
 
 export interface Plan {
   mode: Mode;
-  /** The number of output tokens to generate. */
+  /** Is the number of output tokens to generate. */
   tokens: number;
-  /** The texts of the tokens, instead of the demo's words. */
+  /** Holds the texts of the tokens, instead of the demo's words. */
   pieces: readonly string[] | null;
-  /** The pause before each output token, in ms. */
+  /** Is the pause before each output token, in ms. */
   delayMs: number;
-  /** The tokens between two pauses of a background response. */
+  /** Counts the tokens between two pauses of a background response. */
   step: number;
-  /** The output tokens per second of mode `hidden`. */
+  /** Counts the output tokens per second of mode `hidden`. */
   tokensPerSecond: number;
   /** The tool that mode `tools` calls. */
   call: ToolCall;
-  /** The number of generated answers with this many tokens each. */
+  /** Is the number of generated answers with this many tokens each. */
   choices: number;
   /** `classes=all` splits the report's tokens over every class of its protocol. */
   isEveryClass: boolean;

@@ -3,17 +3,17 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 
 /** Describes the provider's record of an answered request, with which the audit compares the books. */
 export interface RecordEntry {
-  /** The `x-request-id` that the caller sent. */
+  /** Is the `x-request-id` that the caller sent. */
   rid: string;
   protocol: 'chat' | 'messages' | 'responses' | 'completions' | 'embeddings';
   mode: string;
-  /** True when the request has a directive (`Plan.isDirected`). */
+  /** Is true when the request has a directive (`Plan.isDirected`). */
   isDirected: boolean;
   isStream: boolean;
-  /** The output tokens that were written to the socket so far. */
+  /** Counts the output tokens that were written to the socket so far. */
   emitted: number;
   promptTokens: number;
-  /** The usage that was reported to the caller; null when the report was never sent. */
+  /** Is the usage that was reported to the caller; null when the report was never sent. */
   reported: { prompt: number; output: number; classes?: ReportedClasses | undefined } | null;
   ending: 'open' | 'finished' | 'aborted' | 'refused';
 }

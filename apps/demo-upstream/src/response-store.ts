@@ -8,7 +8,7 @@ export type Item = Readonly<Record<string, unknown>>;
 
 export interface StoredResponse {
   response: Item;
-  /** The whole input of the response, including everything before it. */
+  /** Is the whole input of the response, including everything before it. */
   input: readonly Item[];
   /** Only a background response has events. */
   events?: EventLog;

@@ -192,9 +192,9 @@ interface Completion {
   record: ProviderRecord;
   protocol: 'chat' | 'messages' | 'completions';
   dialect: Dialect;
-  /** The conversations that requests may continue. */
+  /** Holds the conversations that requests may continue. */
   threads?: ThreadStore;
-  /** The body, when it was read before. */
+  /** Is the body, when it was read before. */
   body?: string;
   read?: (text: string | undefined) => DemoRequest | undefined;
 }

@@ -48,7 +48,7 @@ export class ThreadStore {
     } as DemoRequest;
   }
 
-  /** Stores an answered turn. */
+  /** Keeps an answered turn. */
   keep(id: string, { thread, system, tools, messages }: DemoRequest, content: unknown): void {
     if (!thread) return;
     const [oldest] = this.#held.keys();

@@ -85,7 +85,7 @@ interface End {
   reject: (error: Error) => void;
 }
 
-/** One answer on its way. A client that leaves ends the request at once. */
+/** Is one answer on its way. A client that leaves ends the request at once. */
 class Passage implements Dispatcher.DispatchHandler {
   readonly #response: ServerResponse;
   /** The client asked for it before its headers were cleaned. */

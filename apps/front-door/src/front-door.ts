@@ -8,9 +8,9 @@ import { sendFailure } from './send-failure.ts';
 
 /** Equals a node's limit: the front door must not be the stricter of the two. */
 const HEADER_BYTES_MAX = 32 * 1024;
-/** The interval in which slow heads are looked for, as at a node. Node's 30 s would let each live that much longer. */
+/** Is the interval in which slow heads are looked for, as at a node. Node's 30 s would let each live that much longer. */
 const CONNECTION_CHECK_MS = 2_000;
-/** Longer than clients and load balancers keep idle connections, so that it is they who close them. */
+/** Is longer than clients and load balancers keep idle connections, so that it is they who close them. */
 const KEEP_ALIVE_MS = 75_000;
 
 const SERVER_OPTIONS = {
@@ -90,14 +90,14 @@ function decodedPath(pathname: string): string {
   }
 }
 
-/** /v1/* and the probes coding clients send to find out whether a gateway is there (docs/design/protocols.md#keys-and-versions). */
+/** Is true for /v1/* and the probes that coding clients send to find out whether a gateway is there (docs/design/protocols.md#keys-and-versions). */
 function isForNode(method: string | undefined, pathname: string): boolean {
   if (pathname === '/v1' || /^\/v1(?:beta)?\//.test(pathname)) return true;
   if (pathname === '/api/hello') return method === 'HEAD' || method === 'GET';
   return pathname === '/' && method === 'HEAD';
 }
 
-/** The path of a request for a node, already in path form; undefined when it is for the control plane. */
+/** Returns the path of a request for a node, already in path form; undefined when it is for the control plane. */
 function nodePathOf({ method, url }: IncomingMessage): string | undefined {
   const [pathname = '/'] = (url ?? '/').split('?', 1);
   return isForNode(method, pathname) ? pathname : undefined;

@@ -6,7 +6,7 @@ import { NodePool } from './node-pool.ts';
 
 type Answer = 200 | 503 | 'none';
 const CHECK_MS = 50;
-/** Longer than a look waits. */
+/** Is longer than a look waits. */
 const LOOK_MS = 3_500;
 const closing: (() => void)[] = [];
 afterEach(() => {

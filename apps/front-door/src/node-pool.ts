@@ -55,7 +55,7 @@ export class NodePool {
     return this.usable().length > 0;
   }
 
-  /** The usable node with the least to do, in turn among equals; undefined when none is left. */
+  /** Returns the usable node with the least to do, in turn among equals; undefined when none is left. */
   pick(refused: ReadonlySet<ProxyNode> = new Set()): ProxyNode | undefined {
     this.turn += 1;
     const left = this.usable().filter((node) => !refused.has(node));

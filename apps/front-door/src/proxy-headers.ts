@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { callerAddress, isTrustedProxy, type AddressRange } from '@tollgate/contracts';
 
-/** RFC 9110 7.6.1: for one connection only, never passed on. Transfer-Encoding is separate: it states how the body is framed. */
+/** Lists headers that are for one connection only and never passed on (RFC 9110 7.6.1). Transfer-Encoding is separate: it states how the body is framed. */
 const HOP_BY_HOP = [
   'connection',
   'proxy-connection',

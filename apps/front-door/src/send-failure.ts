@@ -4,7 +4,7 @@ import { clientError, errorShapeOf, type ClientErrorCode } from '@tollgate/proto
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** The front door's own answers, when no service behind it answers. `error`: the same in the words of the proxy interface. */
+/** Holds the front door's own answers, when no service behind it answers. `error` is the same in the words of the proxy interface. */
 const FAILURES = {
   no_node_ready: {
     status: 503,
@@ -30,10 +30,7 @@ const FAILURES = {
 >;
 export type FailureCode = keyof typeof FAILURES;
 
-/**
- * In the shape of the interface that was called: the protocol's of a node's path, else problem+json (RFC 9457). `nodePath`: undefined for the control plane's.
- * Once an answer has begun it cannot be replaced: then the connection ends, so that no client mistakes half of it for the whole.
- */
+/** Answers in the shape of the interface that was called: the protocol's for a node's path, else problem+json (RFC 9457). `nodePath` is undefined for the control plane's. Once an answer has begun it cannot be replaced: then the connection ends, so that no client mistakes half of it for the whole. */
 export function sendFailure(
   response: ServerResponse,
   code: FailureCode,

@@ -59,7 +59,7 @@ export interface AppParts {
 
 type Edge = Omit<ClientRequest, 'protocol' | 'isCompaction'>;
 
-/** Answers every request of the server. Never throws. */
+/** Answers every request of the server. It never throws. */
 export type App = (incoming: IncomingMessage, outgoing: ServerResponse) => void;
 
 /** Maps paths to the handlers that answer them. */

@@ -6,7 +6,7 @@ import { NODE_CREDENTIAL } from './testing/node-under-test.ts';
 const CALLERS = 60;
 /** These marks end a label or a line of the exposition format. */
 const MARKS = ['"', '\\', '}', '{', ',', '=', '#', '%0a', '😀', '$(x)', '../', '<b>'];
-/** Two methods that no route has, and one that Node's parser alone knows. */
+/** Has two methods that no route has, and one that Node's parser alone knows. */
 const METHODS = ['PURGE', 'PROPFIND', 'OPTIONS'];
 
 async function series(): Promise<string[]> {
@@ -19,7 +19,7 @@ async function series(): Promise<string[]> {
   const text = await answer.text();
   // Those of the process appear as it collects garbage.
   const lines = text.split('\n').filter((line) => /^(?:tollgate|gen_ai|http)_/.test(line));
-  // Without the value and its exemplar.
+  // Each line is compared without the value and its exemplar.
   return lines.map((line) => line.split(' # ')[0]?.replace(/ \S+$/, '') ?? '');
 }
 

@@ -2,7 +2,7 @@
 const DELETIONS_MAX = 64;
 
 /**
- * A map for entries that soon go again. A `Map` of V8 that fills its table moves to another, and the old table keeps its entries and a reference to the
+ * Is a map for entries that soon go again. A `Map` of V8 that fills its table moves to another, and the old table keeps its entries and a reference to the
  * next (ordered-hash-table.h, `SetNextTable`). As soon as one table is in the old generation, all entries that pass through the map later survive each
  * minor collection through that chain, with everything they refer to, although they are deleted. A map that is copied into a new one has no such chain.
  *

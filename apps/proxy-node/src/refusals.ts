@@ -11,7 +11,7 @@ export interface RefusalRow {
   error: ClientErrorCode;
   message: PublicText;
   vendorCode?: string;
-  /** The `ClientError.details`. */
+  /** Is `ClientError.details`. */
   details?: object;
 }
 
@@ -179,7 +179,7 @@ export class Refusal extends Error {
   readonly #text: PublicText;
   readonly param: string | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** The subject of the refusal, for the operator's log only. */
+  /** Is the subject of the refusal, for the operator's log only. */
   readonly about: string | null;
 
   /** `detail` replaces the public text when the request itself explains more; it must contain no secret. */

@@ -7,7 +7,7 @@ import { startNodeUnderTest, type NodeUnderTest } from './testing/node-under-tes
 export let node: NodeUnderTest;
 export let upstream: LocalUpstream;
 let model: SnapshotModel;
-/** The next report of the upstream. */
+/** Is the next report of the upstream. */
 export const upstreamSays: { usage: unknown; headers: Record<string, string> } = {
   usage: null,
   headers: {},

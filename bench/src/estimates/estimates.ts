@@ -71,7 +71,7 @@ export interface Judged {
   tokens: number;
 }
 
-/** Markdown: by family, on the half that did not calibrate. */
+/** Writes Markdown by family, on the half that did not calibrate. */
 function errorTable(families: readonly EstimateFamily[], samples: readonly Recorded[]): string[] {
   const rows = families.map((family) => {
     const own = samples.filter(({ model }) => estimateFamily(model) === family);

@@ -1,4 +1,4 @@
-/** One recording: what its request or answer holds, and the tokens its provider reported. */
+/** Is one recording: what its request or answer holds, and the tokens its provider reported. */
 export interface Sample {
   features: readonly number[];
   tokens: number;
@@ -14,10 +14,7 @@ export interface Prior {
 const RELATIVE_ERROR = 0.03;
 const ABSOLUTE_ERROR = 0.5;
 
-/**
- * Coefficients of a linear model by least squares of relative errors, drawn towards priors (ridge regression): with few recordings a coefficient
- * that they say nothing about stays at its prior.
- */
+/** Fits coefficients of a linear model by least squares of relative errors, drawn towards priors (ridge regression): with few recordings a coefficient that they say nothing about stays at its prior. */
 export function fitCoefficients(samples: readonly Sample[], priors: readonly Prior[]): number[] {
   const means = priors.map(({ mean }) => mean);
   const matrix = priors.map(({ deviation }, row) =>

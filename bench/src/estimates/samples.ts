@@ -34,7 +34,7 @@ export interface Recorded {
 type Row = Readonly<Record<string, string>>;
 type Protocol = 'chat' | 'messages';
 
-/** Every recorded answer of a chat model that reports its usage. */
+/** Reads every recorded answer of a chat model that reports its usage. */
 export function readSamples(folder = RECORDINGS): Recorded[] {
   if (!existsSync(path.join(folder, 'index.tsv'))) return [];
   const [head = '', ...lines] = readFileSync(path.join(folder, 'index.tsv'), 'utf8')

@@ -6,17 +6,17 @@ const H2_CONNECTIONS = 2;
 const PRIOR_KNOWLEDGE = { useH2c: true };
 
 /**
- * Is the baseline of all figures: node:http in, undici out, no key, no meter, nothing parsed. Arguments: the upstream's origin; its protocol
- * (`h1`, which is the default, or `h2`: over TLS where the origin says https, else with prior knowledge). Prints its port.
+ * Is the baseline of all figures: node:http in, undici out, no key, no meter, nothing parsed. The arguments are the upstream's origin and its protocol
+ * (`h1`, which is the default, or `h2`: over TLS where the origin says https, else with prior knowledge). It prints its port.
  */
 const [origin = '', protocol = 'h1'] = process.argv.slice(2);
 const allowH2 = protocol === 'h2';
 const pool = new Pool(origin, {
-  // Streams of HTTP/2 share connections.
+  // The streams of HTTP/2 share connections.
   connections: allowH2 ? H2_CONNECTIONS : null,
   allowH2,
   ...(allowH2 && origin.startsWith('http:') ? PRIOR_KNOWLEDGE : {}),
-  // A certificate of the bench, made for this run.
+  // The bench has made the certificate for this run.
   connect: { rejectUnauthorized: false },
 });
 const server = createServer((request, response) => {

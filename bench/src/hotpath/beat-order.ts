@@ -1,12 +1,12 @@
-/** Holds what one process with many slow streams does. Times in Unix ms. */
+/** Holds what one process with many slow streams does. Times are in Unix ms. */
 export interface BeatOrder {
   url: string;
-  /** Used in turn. */
+  /** Holds the keys, which are used in turn. */
   keys: readonly string[];
   streams: number;
   /** The streams begin one after the other within this time. */
   rampMs: number;
-  /** Events a stream has, one a second. */
+  /** Counts the events of a stream, one a second. */
   beats: number;
   /** Events between these two are counted. */
   fromMs: number;
@@ -15,9 +15,9 @@ export interface BeatOrder {
 
 /** Holds what came of it. */
 export interface BeatReport {
-  /** Streams that came to their end. */
+  /** Counts the streams that came to their end. */
   whole: number;
-  /** The others, by why. */
+  /** Counts the others by their reason. */
   dropped: Record<string, number>;
   events: number;
   /** Events by how late they were, in whole milliseconds; the last place holds all that were later. */

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import type { BeatOrder, BeatReport } from './beat-order.ts';
 
-/** Holds many streams open whose events say when they were sent. Argument: a `BeatOrder` as JSON. Prints a `BeatReport`. */
+/** Holds many streams open whose events say when they were sent. The argument is a `BeatOrder` as JSON. It prints a `BeatReport`. */
 const order = JSON.parse(process.argv[2] ?? '') as BeatOrder;
 const { hostname, port } = new URL(order.url);
 const LAG_MS_MAX = 10_000;

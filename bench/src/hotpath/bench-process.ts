@@ -12,7 +12,7 @@ export interface Helper {
   stop: () => void;
 }
 
-/** A program of this folder that prints its port. */
+/** Starts a program of this folder that prints its port. */
 export async function startHelper(
   file: string,
   args: readonly string[] = [],
@@ -41,14 +41,14 @@ export async function load(
   return report<LoadReport>('load.ts', whole);
 }
 
-/** A program of this folder that prints one line of JSON. It does not share the first core. */
+/** Runs a program of this folder that prints one line of JSON. It does not share the first core. */
 export async function report<T>(file: string, order: unknown): Promise<T> {
   const child = start(file, [JSON.stringify(order)]);
   if (child.pid !== undefined) pinToOthers(child.pid);
   return JSON.parse(await firstLine(child)) as T;
 }
 
-/** Lets processes open so many files. Node raises its own limit as far as the hard limit; above that only root can, by util-linux' prlimit. Throws when they cannot. */
+/** Lets processes open so many files. Node raises its own limit as far as the hard limit; above that only root can, by util-linux' prlimit. It throws when they cannot. */
 export function allowFiles(files: number, pids: readonly number[]): void {
   for (const pid of pids) {
     if (filesMax(pid) >= files) continue;

@@ -13,7 +13,7 @@ export class CpuClock {
     this.#before = readThreads(roots);
   }
 
-  /** Microseconds since the last call or the start. Threads that ended meanwhile are not counted. */
+  /** Returns microseconds since the last call or the start. Threads that ended meanwhile are not counted. */
   lap(): number {
     const now = readThreads(this.#roots);
     let nanoseconds = 0;
@@ -45,7 +45,7 @@ function threadsOf(pid: number): string[] {
   }
 }
 
-/** Empty when the thread ended between two looks. */
+/** Returns '' when the thread ended between two looks. */
 function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
@@ -54,7 +54,7 @@ function readText(file: string): string {
   }
 }
 
-/** Resident memory of a process and its descendants' private share, in MB (proportional set size). */
+/** Returns the resident memory of a process and its descendants' private share, in MB (proportional set size). */
 export function memoryMb(root: number): number {
   const pids = new Set([...readThreads([root]).keys()].map((thread) => thread.split('/', 1)[0]));
   let kilobytes = 0;

@@ -14,7 +14,7 @@ export class Figures {
     this.#add({ name, unit, isCpuRatio: false }, sample);
   }
 
-  /** CPU time of what is measured over that of the bare proxy in the same round. */
+  /** Adds the CPU time of what is measured over that of the bare proxy in the same round. */
   addRatio(name: string, sample: number): void {
     this.#add({ name, unit: 'x bare', isCpuRatio: true }, sample);
   }
@@ -39,7 +39,7 @@ export function medianOf(samples: readonly number[]): number {
 }
 
 /**
- * Markdown: the median of each figure and its spread, with another column for each set, and for several sets the first over each other: the median of
+ * Writes Markdown: the median of each figure and its spread, with another column for each set, and for several sets the first over each other: the median of
  * the rounds' ratios, as the machine's speed changes from round to round.
  */
 export function describeFigures(sets: ReadonlyMap<string, readonly Figure[]>): string {

@@ -6,13 +6,13 @@ export interface FloorOrder {
   redisUrl: string;
   /** Signs finals and holds. */
   credentialHash: string;
-  /** The address that its holds and finals name. */
+  /** Is the address that its holds and finals name. */
   node: string;
   /** Maps the value of the header `authorization` to its order. */
   payers: Readonly<Record<string, Payer>>;
 }
 
-/** One account's subscription, which pays for every request of its key. */
+/** Is one account's subscription, which pays for every request of its key. */
 export interface Payer {
   accountId: number;
   keyId: number;

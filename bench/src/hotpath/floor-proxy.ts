@@ -12,9 +12,9 @@ import type { FloorOrder, Payer } from './floor-order.ts';
 import { filled } from './function-template.ts';
 
 /**
- * The floor of an exact proxy in Node: the bare proxy, and beside it this product's `admit` before the upstream, a journal line for the hold and one for the
+ * Is the floor of an exact proxy in Node: the bare proxy, and beside it this product's `admit` before the upstream, a journal line for the hold and one for the
  * final before the end of the answer, and a signed `settle` after it. It parses the answer's usage alone. It has no check of a request, routing,
- * failover, checkpoint, relay or metric. Argument: a `FloorOrder`. Prints its port.
+ * failover, checkpoint, relay or metric. The argument is a `FloorOrder`. It prints its port.
  */
 const { origin, redisUrl, credentialHash, node, payers } = JSON.parse(
   process.argv[2] ?? '',

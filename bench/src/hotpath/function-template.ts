@@ -15,7 +15,7 @@ type Slot = keyof typeof SLOTS;
 const SLOT_OF = new Map<string, Slot>(
   (Object.keys(SLOTS) as Slot[]).map((slot) => [String(SLOTS[slot]), slot]),
 );
-/** A whole argument, or a request id within a key. */
+/** Matches a whole argument, or a request id within a key. */
 const SLOT_TEXTS = new RegExp(`(${[...SLOT_OF.keys()].join('|')})`);
 
 export interface Call {
@@ -42,7 +42,7 @@ export async function functionTemplates(
   const { accountId, modelId } = call;
   const rest = { minTokens: call.wantTokens, addressHex: '0'.repeat(32), leaseMs: 60_000 };
   const request = { rid: SLOTS.rid, ...call, ...rest, concurrencyMax: 0, pricePerMillion: 10_000 };
-  // The library records and answers nothing, which no reply is.
+  // The library records the call and answers nothing, which no reply is.
   await store.admit(request).catch(() => undefined);
   const ended = { chargeTokens: SLOTS.charge, payload: SLOTS.payload, reEmit: false };
   await store.settle({ rid: SLOTS.rid, accountId, modelId, ...ended }).catch(() => undefined);
@@ -74,7 +74,7 @@ export type Pieces = readonly string[];
 
 function piecesOf(parts: readonly string[]): Pieces {
   const text = parts.map((part) =>
-    // The length of these differs.
+    // The length of these arguments differs.
     part === SLOTS.payload || part === String(SLOTS.charge)
       ? part
       : `$${Buffer.byteLength(part)}\r\n${part}\r\n`,
@@ -84,7 +84,7 @@ function piecesOf(parts: readonly string[]): Pieces {
     .map((piece, index) => (index % 2 === 1 ? (SLOT_OF.get(piece) as string) : piece));
 }
 
-/** The command of one request. All of it is ASCII. */
+/** Writes the command of one request. All of it is ASCII. */
 export function filled(pieces: Pieces, values: Readonly<Partial<Record<Slot, string>>>): string {
   let text = pieces[0] as string;
   for (let index = 1; index < pieces.length; index += 2) {

@@ -14,17 +14,17 @@ const WARM_UP_SECONDS = 12;
 export const NODE = 'node-1';
 
 export interface BenchOptions {
-  /** Root of the checkout whose build is measured. */
+  /** Is the root of the checkout whose build is measured. */
   checkout: string;
   upstreamUrl: string;
   /** Adds to the environment of the node alone. */
   env?: Readonly<Record<string, string>>;
   controlPlaneEnv?: Readonly<Record<string, string>>;
-  /** File for a CPU profile of the node. */
+  /** Names a file for a CPU profile of the node. */
   profile?: string | undefined;
 }
 
-/** An installation with the settings of production (64 shards, reports every 2 s), four accounts with all three windows, one node, one front door. */
+/** Runs an installation with the settings of production (64 shards, reports every 2 s), four accounts with all three windows, one node, one front door. */
 export class BenchInstallation {
   readonly tollgate: Tollgate;
   readonly keys: readonly string[];
@@ -95,13 +95,13 @@ export class BenchInstallation {
     this.#pin();
   }
 
-  /** `file` for a CPU profile of it. */
+  /** Restarts the control plane; `file` gets a CPU profile of it. */
   async restartControlPlane(file: string): Promise<void> {
     await this.tollgate.restart('control-plane', { env: profilerFor(file) });
     this.#pin();
   }
 
-  /** The books hold everything that was answered. Throws when they do not close. */
+  /** Proves that the books hold everything that was answered; throws when they do not close. */
   async audit(): Promise<void> {
     const findings = await auditBooks(this.tollgate, { drainMs: DRAIN_MS });
     if (!isSound(findings))
@@ -154,7 +154,7 @@ async function openAccounts(tollgate: Tollgate, upstreamUrl: string): Promise<st
   return keys;
 }
 
-/** The quick upstream and the bare proxy that all installations of a run share. */
+/** Holds the quick upstream and the bare proxy that all installations of a run share. */
 export interface Yardstick {
   upstream: Helper;
   bare: Helper;

@@ -1,9 +1,9 @@
 /** Holds what one load process does. */
 export interface LoadOrder {
   url: string;
-  /** Used in turn. */
+  /** Holds the keys, which are used in turn. */
   keys: readonly string[];
-  /** Beside those that every request has. */
+  /** Adds to the headers that every request has. */
   headers: Readonly<Record<string, string>>;
   model: string;
   isStream: boolean;
@@ -15,10 +15,10 @@ export interface LoadOrder {
   perSecond: number | null;
 }
 
-/** Holds what came of it. Times of answered requests, from sending; `first`: to the first byte of the body. */
+/** Holds the results. Times are those of answered requests, from sending; `first` is to the first byte of the body. */
 export interface LoadReport {
   requests: number;
-  /** By status and code. */
+  /** Counts refusals by status and code. */
   refused: Record<string, number>;
   p50Ms: number;
   p99Ms: number;

@@ -2,10 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { LoadOrder, LoadReport } from './load-order.ts';
 
-/**
- * Sends requests over sockets of its own, as a client of node:http would cost more than what is measured. Argument: a `LoadOrder` as JSON.
- * Prints a `LoadReport`.
- */
+/** Sends requests over sockets of its own, as a client of node:http would cost more than what is measured. The argument is a `LoadOrder` as JSON. It prints a `LoadReport`. */
 const order = JSON.parse(process.argv[2] ?? '') as LoadOrder;
 const { hostname, port, pathname } = new URL(order.url);
 const body = JSON.stringify({
@@ -33,7 +30,7 @@ interface Answer {
 const BODY_BEGINS = '\r\n\r\n';
 const LAST_CHUNK = '0\r\n\r\n';
 
-/** One connection; one request at a time. */
+/** Is one connection, with one request at a time. */
 class Connection {
   readonly #socket: Socket;
   #text = '';

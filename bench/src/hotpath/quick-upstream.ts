@@ -4,13 +4,7 @@ import { createSecureServer, createServer as createH2Server } from 'node:http2';
 import type { Server } from 'node:net';
 import path from 'node:path';
 
-/**
- * An upstream that costs little, so that a measurement of a proxy measures the proxy. Prints its port.
- * The model's name in the body chooses the answer: `bench-whole` (a stream in one write, or JSON), `bench-events` (a stream, a write an event, 5 ms apart),
- * `bench-slow` (a stream, its first event after 50 ms, then one each 50 ms), `bench-beat` (a stream, an event a second with the time at which it is
- * sent, one for each 100 of `max_tokens`).
- * Argument: `http` (the default), `h2c`, or a folder with `tls.crt` and `tls.key` for TLS with HTTP/1.1 and HTTP/2.
- */
+/** Is an upstream that costs little, so that a measurement of a proxy measures the proxy. It prints its port. The model's name in the body chooses the answer: `bench-whole` (a stream in one write, or JSON), `bench-events` (a stream, a write an event, 5 ms apart), `bench-slow` (a stream, its first event after 50 ms, then one each 50 ms), `bench-beat` (a stream, an event a second with the time at which it is sent, one for each 100 of `max_tokens`). The argument is `http` (the default), `h2c`, or a folder with `tls.crt` and `tls.key` for TLS with HTTP/1.1 and HTTP/2. */
 const EVENTS = 64;
 const EVENT_PAUSE_MS = 5;
 const SLOW_PAUSE_MS = 50;
@@ -40,7 +34,7 @@ function eventsOf(words: number, usage: object): string[] {
     'data: [DONE]\n\n',
   ];
 }
-/** Finish, usage and end. */
+/** Counts finish, usage and end. */
 const LAST_EVENTS = 3;
 
 function answersOf(promptTokens: number): Answers {

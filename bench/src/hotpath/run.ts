@@ -87,7 +87,7 @@ export async function run({
       });
       subjects.push({ label, installation, figures: new Figures() });
     }
-    // First, as what follows warms the processes up.
+    // This scene is first, as what follows warms the processes up.
     const stage = { subjects, yardstick: shared, rounds, sizes, isAtOnce };
     if (scenes.includes('idle')) await SCENES.idle(stage);
     await forEachSubject(stage, ({ installation }) => installation.warmUp());

@@ -2,7 +2,7 @@ import { existsSync, globSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { install, type Peer } from './peer.ts';
 
-/** Debian's package, unpacked and not installed. */
+/** Uses Debian's package, unpacked and not installed. */
 export const nginx: Peer = {
   name: 'nginx',
   version: 'of Debian',

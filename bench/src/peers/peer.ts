@@ -5,17 +5,17 @@ export interface Place {
   /** Its own: what was installed, its configuration and what it writes. */
   folder: string;
   port: number;
-  /** Origin of the upstream. */
+  /** Is the origin of the upstream. */
   upstreamUrl: string;
 }
 
-/** Another gateway or proxy that installs from a package registry, with the least configuration that proxies a chat completion. */
+/** Is another gateway or proxy that installs from a package registry, with the least configuration that proxies a chat completion. */
 export interface Peer {
   name: string;
   version: string;
   /** Holds what it does beside proxying, for the reader of the table. */
   does: string;
-  /** Into the folder; repeated calls do nothing. Throws with the tool that is missing. */
+  /** Installs into the folder; repeated calls do nothing. Throws with the tool that is missing. */
   install: (folder: string) => void;
   /** Writes its configuration; answers the command that stays in the foreground. */
   command: (place: Place) => {
@@ -27,10 +27,10 @@ export interface Peer {
   headers?: (place: Place) => Record<string, string>;
 }
 
-/** Key that the clients of every peer send. */
+/** Is the key that the clients of every peer send. */
 export const PEER_KEY = 'sk-peer';
 
-/** Throws with what the command printed. */
+/** Runs the command; throws with what it printed. */
 export function install(file: string, args: readonly string[], cwd: string): void {
   const { status, error, stderr } = spawnSync(file, args, { cwd, encoding: 'utf8' });
   if (error) throw new Error(`${file} is needed to install this peer: ${error.message}`);

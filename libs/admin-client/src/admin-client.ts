@@ -8,16 +8,16 @@ export type Problem = components['schemas']['Problem'];
 const TIMEOUT_MS = 60_000;
 
 export interface AdminClientOptions {
-  /** Origin that answers /admin-api, e.g. `https://gateway.example.com`. */
+  /** Is the origin that answers /admin-api, such as `https://gateway.example.com`. */
   baseUrl: string;
-  /** From `POST /admin-api/auth/login`; undefined for the public routes. */
+  /** Comes from `POST /admin-api/auth/login`; undefined for the public routes. */
   token?: string | undefined;
   timeoutMs?: number;
-  /** Asks for the password of the session and gives it to the server. True = a call that needed it is repeated. */
+  /** Asks for the password of the session and gives it to the server. It returns true when a call that needed it is to be repeated. */
   confirmPassword?: () => Promise<boolean>;
 }
 
-/** The whole administration interface, typed from its API document: `client.GET('/admin-api/keys/{id}', { params: { path: { id: 7 } } })`. */
+/** Offers the whole administration interface, typed from its API document: `client.GET('/admin-api/keys/{id}', { params: { path: { id: 7 } } })`. */
 export function createAdminClient({
   baseUrl,
   token,
@@ -52,7 +52,7 @@ export class AdminRefusal extends Error {
   readonly status: number;
   /** Names the kind of refusal; the message says more, of the first field where fields are wrong. */
   readonly title: string;
-  /** `unknown` when the answer was no problem+json, e.g. of a proxy in between. */
+  /** Is `unknown` when the answer was no problem+json, as from a proxy in between. */
   readonly code: string;
   /** Lists the fields that are wrong, with the reason. */
   readonly fields: Problem['errors'];

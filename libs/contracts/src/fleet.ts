@@ -12,7 +12,7 @@ export const NODE_ABILITIES = [
   ...AUTH_ABILITIES,
 ] as const;
 
-/** In-memory tables of a worker that administrators may look into. */
+/** Names the in-memory tables of a worker that administrators may look into. */
 export const NODE_TABLES = [
   'models',
   'routes',
@@ -24,7 +24,7 @@ export const NODE_TABLES = [
 ] as const;
 export type NodeTable = (typeof NODE_TABLES)[number];
 
-/** The number of shards that a node works with, as an ability of its report. */
+/** Writes the number of shards that a node works with, as an ability of its report. */
 export function shardsAbility(shards: number): string {
   return `shards=${shards}`;
 }
@@ -35,7 +35,7 @@ export function shardsOf(abilities: readonly string[]): number | undefined {
   return named === undefined ? undefined : Number(named.slice('shards='.length));
 }
 
-/** The seconds by which a node's clock is ahead of its providers' (below 0: behind), as an ability of its report. */
+/** Writes the seconds by which a node's clock is ahead of its providers' (below 0: behind), as an ability of its report. */
 export function clockAbility(aheadMs: number): string {
   return `clock_ahead_s=${Math.round(aheadMs / 1000)}`;
 }
@@ -51,12 +51,12 @@ export type NodeState = (typeof NODE_STATES)[number];
 
 /** An installation has a few dozen upstreams; of more the longest failing ones are reported. */
 export const REPORTED_UPSTREAMS_MAX = 256;
-/** Models of one upstream that a report names. */
+/** Limits the models of one upstream that a report names. */
 export const REPORTED_EXCESS_MAX = 16;
 
 /** Each worker process of a node reports this to the fleet every heartbeat, and at once after it applied a snapshot. */
 export const nodeReportSchema = z.strictObject({
-  /** Stable name of the node, unique in the fleet. */
+  /** Is the stable name of the node, unique in the fleet. */
   name: z.string().min(1).max(128),
   worker: z.number().int().nonnegative(),
   /** New at each process start; distinguishes a restart from a continuation. */
@@ -67,33 +67,33 @@ export const nodeReportSchema = z.strictObject({
   version: z.number().int().nonnegative(),
   checksum: z.string().max(64),
   applied_at: z.number().int().nonnegative(),
-  /** The reason why the newest published snapshot was refused, or null. */
+  /** Is the reason why the newest published snapshot was refused, or null. */
   refused: z.string().max(500).nullable(),
   started_at: z.number().int(),
   reported_at: z.number().int(),
   in_flight: z.number().int().nonnegative(),
-  /** Finals in the journal that PostgreSQL has not acknowledged. */
+  /** Counts the finals in the journal that PostgreSQL has not acknowledged. */
   unacknowledged: z.number().int().nonnegative(),
   software: z.string().max(64),
-  /** The lineage of the snapshot's seal. */
+  /** Is the lineage of the snapshot's seal. */
   lineage: z.number().int().nonnegative(),
-  /** `NODE_ABILITIES` and `READ_FORMATS`, and those of later releases. */
+  /** Holds `NODE_ABILITIES` and `READ_FORMATS`, and those of later releases. */
   abilities: z.array(z.string().max(64)).max(64),
-  /** Upstreams that failed their last requests here, of all accounts that use them: how many in a row, and for how long the node leaves them alone. */
+  /** Lists upstreams that failed their last requests here, of all accounts that use them: how many in a row, and for how long the node leaves them alone. */
   upstreams: z
     .array(
       z.strictObject({
         id: z.number().int().positive(),
         failures_in_row: z.number().int().nonnegative(),
         open_for_ms: z.number().int().nonnegative(),
-        /** Accounts whose own requests fail, so that the upstream is left alone for them only; absent without any. */
+        /** Counts the accounts whose own requests fail, so that the upstream is left alone for them only; absent without any. */
         accounts_resting: z.number().int().positive().optional(),
       }),
     )
     .max(REPORTED_UPSTREAMS_MAX),
   /** Journal files in the node's DATA_DIR that could not be read whole and wait for a person. */
   journals_set_aside: z.number().int().nonnegative(),
-  /** Upstreams whose reports were doubted in the last hours, and by how much holds for them are multiplied because they overran their limits. */
+  /** Lists upstreams whose reports were doubted in the last hours, and by how much holds for them are multiplied because they overran their limits. */
   doubted: z
     .array(
       z.strictObject({
@@ -101,7 +101,7 @@ export const nodeReportSchema = z.strictObject({
         doubts: z.number().int().nonnegative(),
         last_doubt: z.string().max(64).nullable(),
         hold_factor: z.number().int().positive(),
-        /** Prompt tokens that were reported above their bound and not charged, for each model, the most first. Absent where there are none. */
+        /** Counts the prompt tokens that were reported above their bound and not charged, for each model, the most first. It is absent where there are none. */
         excess: z
           .array(
             z.strictObject({
@@ -116,7 +116,7 @@ export const nodeReportSchema = z.strictObject({
       }),
     )
     .max(REPORTED_UPSTREAMS_MAX),
-  /** The time that Redis took to answer, and by how much the node's clock is ahead of Redis' (below 0: behind); null before the first answer. */
+  /** Holds the time that Redis took to answer, and by how much the node's clock is ahead of Redis' (below 0: behind); null before the first answer. */
   redis: z
     .strictObject({ round_trip_ms: z.number().nonnegative(), clock_ahead_ms: z.int() })
     .nullable(),
@@ -125,12 +125,12 @@ export const nodeReportSchema = z.strictObject({
 });
 export type NodeReport = z.infer<typeof nodeReportSchema>;
 
-/** The control plane's wish for a node. `unknown`: the node is not registered or was removed, and must not serve. */
+/** Describes the state that the control plane wants of a node. `unknown` means that the node is not registered or was removed, and must not serve. */
 export const desiredNodeStateSchema = z.strictObject({
   state: z.enum(['serve', 'stopped', 'disabled', 'unknown']),
   /** `writableFormats` of the fleet; for nodes that name what they read, and absent while all of them are 1. */
   formats: formatNumbersSchema.optional(),
-  /** `credentialMark` of each credential that the control plane accepts of the node; a node whose mark is not among them has a wrong credential. Absent for a removed node. */
+  /** Holds `credentialMark` of each credential that the control plane accepts of the node; a node whose mark is not among them has a wrong credential. It is absent for a removed node. */
   credentials: z.array(z.string().max(16)).optional(),
 });
 export type DesiredNodeState = z.infer<typeof desiredNodeStateSchema>;
@@ -138,13 +138,13 @@ export type DesiredNodeState = z.infer<typeof desiredNodeStateSchema>;
 /** Each process of the control plane reports this every second. */
 export const controlPlaneReportSchema = z.object({
   software: z.string().max(64),
-  /** The highest number of each format that it reads. */
+  /** Is the highest number of each format that it reads. */
   reads: formatNumbersSchema,
   reported_at: z.number().int(),
 });
 export type ControlPlaneReport = z.infer<typeof controlPlaneReportSchema>;
 
-/** `is_providers`: its provider has named the time, with `is_rate_limit` as it limits requests. `by`: node address of the worker. */
+/** Describes a rest. `is_providers` is true when its provider has named the time, with `is_rate_limit` as it limits requests. `by` is the node address of the worker. */
 interface AnnouncedRest {
   by: string;
   route_id: number;
@@ -153,7 +153,7 @@ interface AnnouncedRest {
   is_rate_limit: boolean;
 }
 
-/** Broadcast on the fleet channel; a missed one heals by the periodic pull. */
+/** Is broadcast on the fleet channel; the periodic pull makes up for a missed message. */
 export type FleetMessage =
   | { kind: 'snapshot'; version: number }
   | { kind: 'reload'; node: string | null }
@@ -177,13 +177,13 @@ export type FleetMessage =
       table: string | null;
       page: number;
       page_size: number;
-      /** Rows of the table `requests` of this account alone; absent for those of all. */
+      /** Selects the rows of the table `requests` of this account alone; absent for those of all accounts. */
       account_id?: number | undefined;
     }
   /** The request with this id is to end, wherever it runs; `mac` is the control plane's over the id, with the purpose `end-request`. */
   | { kind: 'end_request'; rid: string; mac: string };
 
-/** A row of the table `requests`: a request that was admitted and has not ended. */
+/** Describes a row of the table `requests`: a request that was admitted and has not ended. */
 export const runningRequestSchema = z.object({
   account_id: z.number().int().positive(),
   key_id: z.number().int().positive(),
@@ -193,7 +193,7 @@ export const runningRequestSchema = z.object({
   /** Belongs to the last attempt; null before the first. */
   upstream_id: z.number().int().positive().nullable(),
   started_at: z.number().int(),
-  /** Output tokens, by the node's own count. */
+  /** Counts output tokens, by the node's own count. */
   tokens: z.number().int().nonnegative(),
   /** Its client has left or it was ended by hand: what it used is read to its end. */
   is_ending: z.boolean(),
@@ -201,14 +201,14 @@ export const runningRequestSchema = z.object({
 export type RunningRequest = z.infer<typeof runningRequestSchema>;
 
 /**
- * A worker's answer to `dump`, written to `{fleet}:dump:<request_id>:<name>:<worker>` with a TTL of 30 s. Secrets are redacted by the node.
+ * Describes a worker's answer to `dump`, written to `{fleet}:dump:<request_id>:<name>:<worker>` with a TTL of 30 s. Secrets are redacted by the node.
  * `table` null asks for the list of tables only: `rows` is then empty.
  */
 export const nodeDumpSchema = z.strictObject({
   request_id: z.uuid(),
   name: z.string().min(1).max(128),
   worker: z.number().int().nonnegative(),
-  /** Every in-memory table of the worker with its number of entries and, where it has one, its limit. */
+  /** Lists every in-memory table of the worker with its number of entries and, where it has one, its limit. */
   tables: z
     .array(
       z.strictObject({

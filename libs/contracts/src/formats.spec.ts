@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { FORMATS, laterFormat, READ_FORMATS, readFormatsOf, writableFormats } from './formats.ts';
 
-/** The numbers of a release that writes reports of format 2. */
+/** Has the numbers of a release that writes reports of format 2. */
 const NEXT = { ...FORMATS, report: 2 };
 
 test('a format above 1 may be written once every process reads it, and not while one names a lower number or none', () => {

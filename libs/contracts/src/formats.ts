@@ -15,9 +15,9 @@ export const formatNumbersSchema = z
   .record(z.string().max(32), z.int().positive())
   .refine((numbers) => Object.keys(numbers).length <= 64, 'too many formats');
 
-/** A format that is read, as an ability of `NodeReport`. */
+/** Matches a format that is read, as an ability of `NodeReport`. */
 const READ_FORMAT = /^([a-z]+):([1-9][0-9]{0,5})$/;
-/** The abilities that say what this release reads. */
+/** Lists the abilities that say what this release reads. */
 export const READ_FORMATS: readonly string[] = Object.entries(FORMATS).map(
   ([format, number]) => `${format}:${number}`,
 );
@@ -43,7 +43,7 @@ export function writableFormats(
   return Object.fromEntries(lowest.filter(([, number]) => number > 1));
 }
 
-/** Returns the number of a format that a later release wrote and whose fields may mean something else. Null when there is no number, or one that is read. */
+/** Returns the number of a format that a later release wrote and whose fields may mean something else. It returns null when there is no number, or one that is read. */
 export function laterFormat(format: Format, value: unknown): number | null {
   if (typeof value !== 'object' || value === null || !('format' in value)) return null;
   const { format: number } = value;

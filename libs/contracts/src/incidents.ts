@@ -2,9 +2,9 @@ import { z } from 'zod';
 
 /** The number of refused requests of one key and minute that are stored completely; further ones are counted. */
 export const REFUSED_KEPT_MAX = 100;
-/** The stored bytes of an upstream's error. */
+/** Limits the stored bytes of an upstream's error. */
 export const EXCERPT_BYTES_MAX = 1_024;
-/** The stored characters of the message that a refused client got. */
+/** Limits the stored characters of the message that a refused client got. */
 export const REFUSED_MESSAGE_MAX = 300;
 
 /** One report has at most this many entries, so that it stays below 128 KB. */
@@ -30,7 +30,7 @@ const refusedSchema = z.strictObject({
   key_hashes: keyHashes,
   status,
   code,
-  /** The model name in the request; null where it was not read. */
+  /** Is the model name in the request; null where it was not read. */
   model: text(128).nullable(),
   message: text(REFUSED_MESSAGE_MAX),
 });

@@ -33,7 +33,7 @@ export interface Rate {
   limit: number;
   /** Model names with `*`, separated by commas; an empty text means all. */
   models: string;
-  /** True when a rate of tokens counts cache reads. */
+  /** Is true when a rate of tokens counts cache reads. */
   countsCacheReads: boolean;
 }
 

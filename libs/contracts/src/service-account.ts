@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** A service account of Google, as its JSON file describes it: https://developers.google.com/identity/protocols/oauth2/service-account. */
 export interface ServiceAccount {
   readonly clientEmail: string;
-  /** The private key in PEM. */
+  /** Is the private key in PEM. */
   readonly privateKey: string;
   readonly privateKeyId: string | null;
 }
@@ -32,7 +32,7 @@ export const serviceAccountSchema = z
     if (typeof read === 'string') context.addIssue({ code: 'custom', message: read });
   });
 
-/** Throws for a text that `serviceAccountSchema` refuses. */
+/** Reads a service account; throws for a text that `serviceAccountSchema` refuses. */
 export function readServiceAccount(text: string): ServiceAccount {
   const read = accountOrComplaint(text);
   if (typeof read === 'string') throw new Error(`a service account ${read}`);

@@ -30,13 +30,13 @@ const objectSchema = z.record(z.string(), z.unknown());
 export interface WithoutBadTelemetry {
   /** The schema of its kind validates it next. */
   payload: unknown;
-  /** The names of unreadable telemetry fields. */
+  /** Holds the names of unreadable telemetry fields. */
   unreadable: string[];
-  /** The names of fields that this release does not know. */
+  /** Holds the names of fields that this release does not know. */
   unknown: string[];
 }
 
-/** Replaces unreadable telemetry and removes unknown fields. Fields that affect a charge stay unchanged. */
+/** Replaces unreadable telemetry and removes unknown fields. The fields that affect a charge stay unchanged. */
 export function withoutBadTelemetry(raw: unknown): WithoutBadTelemetry {
   const fields = objectSchema.safeParse(raw).data;
   const kind = fields?.['kind'];

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { readServiceAccount, serviceAccountSchema } from './service-account.ts';
 import { authsOf, isSpoken, type UpstreamProtocol } from './upstream-protocols.ts';
 
-/** Sent in a header: visible ASCII only. It does not begin as an object does, for the sealed secrets of other kinds are JSON. */
+/** Is sent in a header, so it is visible ASCII only. It does not begin as an object does, for the sealed secrets of other kinds are JSON. */
 export const upstreamKeySchema = z
   .string()
   .max(8192)
@@ -17,7 +17,7 @@ const visibleText = z
   .max(8192)
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces');
 const ID = /^[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$/;
-/** A tenant of Entra by its id or one of its domains. The names of several tenants at once have no dot. */
+/** Is a tenant of Entra by its id or one of its domains. The names of several tenants at once have no dot. */
 const tenant = z
   .string()
   .max(253)
@@ -54,25 +54,25 @@ export const AUTH_TYPES = [
 ] as const satisfies readonly UpstreamAuth['type'][];
 export type AuthType = (typeof AUTH_TYPES)[number];
 
-/** An identity whose requests carry a token that is fetched with it. */
+/** Is an identity whose requests carry a token that is fetched with it. */
 export type TokenAuth = Extract<UpstreamAuth, { type: 'google' | 'azure' }>;
 
 export function isTokenAuth(auth: UpstreamAuth): auth is TokenAuth {
   return auth.type === 'google' || auth.type === 'azure';
 }
 
-/** The kinds of credential that nodes of some releases which speak their protocol cannot use. */
+/** Names the kinds of credential that nodes of some releases which speak their protocol cannot use. */
 const LATER_AUTHS = ['google', 'azure'] as const;
 type LaterAuth = (typeof LATER_AUTHS)[number];
 
-/** The abilities of a node to use these kinds. */
+/** Names the abilities of a node to use these kinds. */
 export const AUTH_ABILITIES = LATER_AUTHS.map(authAbility);
 
 export function authAbility(type: LaterAuth): `auth_${LaterAuth}` {
   return `auth_${type}`;
 }
 
-/** Is true for an upstream that no node refuses. `reported`: the protocols and further abilities that every node has. */
+/** Is true for an upstream that no node refuses. `reported` are the protocols and further abilities that every node has. */
 export function isServed(
   { protocol, authType }: { protocol: UpstreamProtocol; authType: AuthType },
   reported: readonly string[],
@@ -87,23 +87,23 @@ export function takesAuth(protocol: UpstreamProtocol, type: AuthType): boolean {
   return authsOf(protocol).includes(type);
 }
 
-/** The kinds that a protocol takes, the usual one first. */
+/** Returns the kinds that a protocol takes, the usual one first. */
 export function authTypesOf(protocol: UpstreamProtocol): AuthType[] {
   return authsOf(protocol).flatMap((name) => AUTH_TYPES.find((type) => type === name) ?? []);
 }
 
-/** The text that is sealed: a key as it is, and JSON of any other kind. */
+/** Returns the text that is sealed: a key as it is, and JSON of any other kind. */
 export function secretOf(auth: UpstreamAuth): string {
   return auth.type === 'api_key' ? auth.api_key : JSON.stringify(auth);
 }
 
-/** Reads what `secretOf` wrote. Throws for JSON that is no credential. */
+/** Reads what `secretOf` wrote. It throws for JSON that is no credential. */
 export function readSecret(secret: string): UpstreamAuth {
   if (!secret.startsWith('{')) return { type: 'api_key', api_key: secret };
   return upstreamAuthSchema.parse(JSON.parse(secret));
 }
 
-/** The texts of a credential that must appear in no error and no log. */
+/** Returns the texts of a credential that must appear in no error and no log. */
 export function secretTexts(auth: UpstreamAuth): string[] {
   switch (auth.type) {
     case 'api_key':
@@ -117,7 +117,7 @@ export function secretTexts(auth: UpstreamAuth): string[] {
   }
 }
 
-/** The private key in one piece, as JSON writes it, and each of its lines. */
+/** Returns the private key in one piece, as JSON writes it, and each of its lines. */
 function keyTexts(account: string): string[] {
   const { privateKey } = readServiceAccount(account);
   const lines = privateKey.split(/\r?\n/).filter((line) => /^[A-Za-z0-9+/=]{16,}$/.test(line));

@@ -1,7 +1,7 @@
 import { vertexAddressFault } from './vertex-address.ts';
 
 /**
- * The protocols that upstreams speak. A further one takes its line here and in `FACTS`, its file in libs/protocols/src/providers, which `PROVIDERS` there names, and a
+ * Lists the protocols that upstreams speak. A further one takes its line here and in `FACTS`, its file in libs/protocols/src/providers, which `PROVIDERS` there names, and a
  * migration of the constraint on upstreams.protocol.
  */
 export const UPSTREAM_PROTOCOLS = [
@@ -18,19 +18,19 @@ interface ProtocolFacts {
   /** The first release speaks it, and so does a node of every release. */
   readonly isFirst?: true;
   readonly hasEmbeddings?: true;
-  /** The `FURTHER_ENDPOINTS` that some servers of it have. */
+  /** Lists `FURTHER_ENDPOINTS` that some servers of it have. */
   readonly furtherEndpoints?: readonly FurtherEndpoint[];
   /** Its addresses have no version segment. */
   readonly isUnversioned?: true;
-  /** The hosts at which the vendor serves it. They refuse or ignore fields that the vendor does not define. */
+  /** Matches the hosts at which the vendor serves it. They refuse or ignore fields that the vendor does not define. */
   readonly vendorsHosts: RegExp;
-  /** The kinds of credential that it takes, the usual one first; without it a key alone. */
+  /** Lists the kinds of credential that it takes, the usual one first; without it a key alone. */
   readonly auths?: readonly string[];
   /** Returns the fault of an address that cannot be one of it. */
   readonly addressFault?: (url: URL) => string | null;
 }
 
-/** All that the product knows of a protocol without speaking it. */
+/** Holds all facts about a protocol that the product needs without speaking it. */
 const FACTS: Readonly<Record<UpstreamProtocol, ProtocolFacts>> = {
   openai: {
     isFirst: true,
@@ -43,7 +43,7 @@ const FACTS: Readonly<Record<UpstreamProtocol, ProtocolFacts>> = {
     isFirst: true,
     furtherEndpoints: ['threads'],
     vendorsHosts: /^api\.anthropic\.com$/,
-    // Claude on Foundry.
+    // Claude on Foundry takes an identity of Entra.
     auths: ['api_key', 'azure'],
   },
   azure: {
@@ -74,7 +74,7 @@ function factsOf(protocol: UpstreamProtocol): Partial<ProtocolFacts> {
   return Object.hasOwn(FACTS, protocol) ? FACTS[protocol] : {};
 }
 
-/** The ability of a node to speak a protocol. */
+/** Returns the ability of a node to speak a protocol. */
 export function speaksAbility(protocol: UpstreamProtocol): `speaks_${UpstreamProtocol}` {
   return `speaks_${protocol}`;
 }
@@ -95,7 +95,7 @@ export function hasEmbeddings(protocol: UpstreamProtocol): boolean {
 export const FURTHER_ENDPOINTS = ['responses', 'completions', 'threads'] as const;
 export type FurtherEndpoint = (typeof FURTHER_ENDPOINTS)[number];
 
-/** Those that a server of this protocol may have. */
+/** Returns those that a server of this protocol may have. */
 export function furtherEndpoints(protocol: UpstreamProtocol): readonly FurtherEndpoint[] {
   return factsOf(protocol).furtherEndpoints ?? [];
 }
@@ -105,7 +105,7 @@ export function isVersioned(protocol: UpstreamProtocol): boolean {
   return factsOf(protocol).isUnversioned !== true;
 }
 
-/** The kinds of credential that a protocol takes, the usual one first. */
+/** Returns the kinds of credential that a protocol takes, the usual one first. */
 export function authsOf(protocol: UpstreamProtocol): readonly string[] {
   return factsOf(protocol).auths ?? ['api_key'];
 }

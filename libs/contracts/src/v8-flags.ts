@@ -4,8 +4,8 @@ import { setFlagsFromString } from 'node:v8';
 const CALLS_BEFORE_TURBOFAN = 2_000;
 
 /**
- * Flags of V8 for a server that does the same work for weeks. V8 reads each of them whenever it decides, and Node accepts neither in NODE_OPTIONS:
- * each process calls this once, as it starts. What each of them brings: docs/decisions/0019-the-hot-path-in-node.md.
+ * Sets flags of V8 for a server that does the same work for weeks. V8 reads each of them whenever it decides, and Node accepts neither in NODE_OPTIONS:
+ * each process calls this once, as it starts. The gain of each is in docs/decisions/0019-the-hot-path-in-node.md.
  *
  * - Objects are allocated young. By default V8 allocates those of a place in the code in the old generation once most of them survive a minor
  *   collection, as they do while many requests run at the same time. From then on each such object, though dead, keeps all that it refers to alive

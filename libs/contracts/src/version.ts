@@ -3,5 +3,5 @@ import { z } from 'zod';
 
 const manifest: unknown = createRequire(import.meta.url)('../package.json');
 
-/** The release of this product, for reports, documents and `--version`. Every package has the same version. */
+/** Is the release of this product, for reports, documents and `--version`. Every package has the same version. */
 export const VERSION = z.object({ version: z.string() }).parse(manifest).version;

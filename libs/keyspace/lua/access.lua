@@ -1,4 +1,4 @@
--- May this caller use the interface, and which models? Read-only: for /v1/models, count_tokens, and to tell 401 from 400.
+-- Says whether this caller may use the interface, and which models. It only reads: it serves /v1/models, count_tokens, and to tell 401 from 400.
 -- KEYS 1 epoch  2 key  3 account  4 subscribed models
 -- ARGV 1 epoch  2 account id  3 address (32 hex or '')  4 now (tests only)
 -- Returns OK, key id, allowed models, model id... or FENCED or a refusal of caller.lua

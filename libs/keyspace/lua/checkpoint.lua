@@ -1,4 +1,4 @@
--- A running stream's word: used so far, lease renewed, hold extended by what fits.
+-- Notes what a running stream has used so far, renews its lease, and extends its hold by what fits.
 -- KEYS 1 epoch  2 key  3 account  4 subscription  5 hold  6 holds  7 budgets of the account
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 used tokens  6 extend tokens  7 lease ms  8 now (tests only)
 --      9 MAC of the node over the used tokens ('' = none)  10 node  11 tokens of the output so far, as rates count them

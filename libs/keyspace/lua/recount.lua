@@ -59,7 +59,7 @@ local function recount_place(place, account, held, corrected)
   end
 end
 
--- Budgets without values, the values that hold something, and the first of the others.
+-- Lists budgets without values, the values that hold something, and the first of the others.
 local function recount_budgets(key, account, values, corrected)
   for _, kind in ipairs({ 's', 'u' }) do
     local others = redis.pcall('ZRANGEBYSCORE', value_list(key, kind), '-inf', '+inf', 'LIMIT', '0', text(VALUES_RECOUNTED))

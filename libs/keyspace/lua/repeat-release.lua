@@ -1,4 +1,4 @@
--- Takes out again what a request released into a withdrawal (seq 2) when the ledger knows it and Redis has lost it. Emits nothing. Idempotent by rid.
+-- Takes out again what a request released into a withdrawal (seq 2) when the ledger knows it and Redis has lost it. It emits nothing. It is idempotent by rid.
 -- Repeat the withdrawal first: a hold that is still open then releases into it by itself when it is settled again.
 -- KEYS 1 epoch  2 subscription  3 hold  4 latest time
 -- ARGV 1 epoch  2 subscription id  3 withdrawal id  4 tokens  5 when it was released (Unix ms, of its event's id)  6 now (tests only)

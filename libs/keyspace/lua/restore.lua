@@ -17,7 +17,7 @@ local function restore(KEYS, ARGV)
   local now = clock(ARGV[13])
   local deadline = text(now + lease_ms)
   if hold and hold.st == 'open' then
-    -- Its node counts on a lease that begins now, as after a checkpoint.
+    -- The node counts on a lease that begins now, as after a checkpoint.
     note_used(hold, used, ARGV[14], ARGV[9])
     write_open_hold(KEYS[3], hold)
     redis.call('ZADD', KEYS[4], deadline, ARGV[2])

@@ -1,4 +1,4 @@
--- Ends a request: releases its hold, debits its charge, emits the event. Idempotent by rid.
+-- Ends a request: releases its hold, debits its charge, emits the event. It is idempotent by rid.
 -- KEYS 1 epoch  2 subscription  3 hold  4 holds  5 outbox  6 latest time  7 budgets of the account
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 charge  6 payload  7 emit again when done (1 or 0)  8 now (tests only)
 --      9 claims on budgets, for a request without a hold ('' = none)
@@ -56,7 +56,7 @@ local function settle(KEYS, ARGV)
     released = hold.amt - charge
   elseif from == 'reaped' then
     seq, delta = '1', charge - hold.chg
-    -- The excess of the reaper's charge. It cannot be withdrawn twice under one (rid, seq).
+    -- This is the excess of the reaper's charge. It cannot be withdrawn twice under one (rid, seq).
     released = hold.c2 and 0 or -delta
   end
   sub.bal = sub.bal - delta

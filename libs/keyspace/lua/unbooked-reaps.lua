@@ -1,4 +1,4 @@
--- Returns the charges of reaps in this shard that the ledger may lack, before the shard is forgotten. Not fenced; changes nothing.
+-- Returns the charges of reaps in this shard that the ledger may lack, before the shard is forgotten. It is not fenced and changes nothing.
 -- KEYS 1 reaped
 -- ARGV 1 prefix of hold keys
 -- Returns {rid, charged, payload, ...}

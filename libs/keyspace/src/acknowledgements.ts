@@ -69,7 +69,7 @@ export class Acknowledgements {
     return this.#mac.sign('acknowledgement', signedParts(address, events));
   }
 
-  /** Nothing of a list that the control plane did not sign for this worker. */
+  /** Returns nothing of a list that the control plane did not sign for this worker. */
   #read(address: string, text: string): Acknowledgement[] {
     const list = readList(text);
     if (!list) return [];

@@ -2,19 +2,19 @@ import { createHash } from 'node:crypto';
 import { keys, shardOf } from './keys.ts';
 import type { RedisConnection } from './connection/redis-connection.ts';
 
-/** A response that is made in the background, and the account that pays it. */
+/** Describes a response that is made in the background, and the account that pays it. */
 export interface BackgroundPlace {
   accountId: number;
   upstreamId: number;
-  /** Native. */
+  /** Is the upstream's own id of the response. */
   responseId: string;
 }
 
 /** Holds what the nodes of the fleet did with a response that is not settled. */
 export interface BackgroundNews {
-  /** The most output tokens of it that a client was shown. */
+  /** Counts the most output tokens of it that a client was shown. */
   shownTokens: number;
-  /** Unix ms at which its upstream first took a client's cancellation; null while it runs. */
+  /** Is the Unix ms at which its upstream first took a client's cancellation; null while it runs. */
   cancelledAtMs: number | null;
 }
 
@@ -24,7 +24,7 @@ const NEVER = '+inf';
 
 /**
  * Marks the responses that are still to be settled by their upstreams' reports: a response must not be deleted before, by whichever node is asked to. With each
- * goes what nodes other than its own have shown of it. Lost with Redis' data, until its node looks at it again.
+ * goes what nodes other than its own have shown of it. A mark is lost with Redis' data, until its node looks at it again.
  */
 export class BackgroundMarks {
   readonly #redis: RedisConnection;

@@ -8,7 +8,7 @@ const REBUILDING = 'rebuilding:';
 /** Stands before the epoch of a shard that is full again, until running requests have had time to take their holds again: nothing is admitted or withdrawn. */
 const RESTORING = 'restoring:';
 
-/** The fencing value of each shard. Absent, or other than expected: every function answers FENCED and changes nothing. */
+/** Keeps the fencing value of each shard. Where it is absent, or other than expected, every function answers FENCED and changes nothing. */
 export class Epochs {
   readonly #redis: RedisConnection;
   readonly #library: FunctionLibrary;
@@ -24,18 +24,18 @@ export class Epochs {
     return found?.startsWith(REBUILDING) ? null : found && epochIn(found);
   }
 
-  /** Neither without an epoch, nor being filled, nor restoring holds. */
+  /** Returns true unless the shard has no epoch, is being filled, or is restoring holds. */
   async isOpen(shard: string): Promise<boolean> {
     return (await this.readOpen(shard)) !== null;
   }
 
-  /** The epoch of an open shard, else null. */
+  /** Returns the epoch of an open shard, else null. */
   async readOpen(shard: string): Promise<string | null> {
     const found = await this.readRaw(shard);
     return found?.startsWith(REBUILDING) || found?.startsWith(RESTORING) ? null : found;
   }
 
-  /** The epoch whose holds are being restored; null when the shard is open, or has no epoch. */
+  /** Returns the epoch whose holds are being restored; null when the shard is open, or has no epoch. */
   async readRestoring(shard: string): Promise<string | null> {
     const found = await this.readRaw(shard);
     return found?.startsWith(RESTORING) ? epochIn(found) : null;
@@ -51,17 +51,17 @@ export class Epochs {
     await this.set(shard, `${REBUILDING}${token}`);
   }
 
-  /** The shard is full: running requests take their holds again, others wait. False when it has lost its data again meanwhile. */
+  /** The shard is full: running requests take their holds again, others wait. Returns false when it has lost its data again meanwhile. */
   beginRestoring(shard: string, token: string): Promise<boolean> {
     return this.#advance(shard, `${REBUILDING}${token}`, `${RESTORING}${token}`);
   }
 
-  /** False when the shard is not restoring holds in this epoch. */
+  /** Opens the shard; returns false when it is not restoring holds in this epoch. */
   open(shard: string, epoch: string): Promise<boolean> {
     return this.#advance(shard, `${RESTORING}${epoch}`, epoch);
   }
 
-  /** The first start: there is nothing to restore. False when the shard has lost its data meanwhile. */
+  /** The first start: there is nothing to restore. Returns false when the shard has lost its data meanwhile. */
   openFilled(shard: string, token: string): Promise<boolean> {
     return this.#advance(shard, `${REBUILDING}${token}`, token);
   }
@@ -71,7 +71,7 @@ export class Epochs {
     return new ReplyReader(reply).oneOf('OK', 'FENCED') === 'OK';
   }
 
-  /** For the first start alone: an installation that had epochs before and finds none has lost its data and must rebuild. True when it was set. */
+  /** Serves the first start alone: an installation that had epochs before and finds none has lost its data and must rebuild. Returns true when the epoch was set. */
   async initialise(shard: string, epoch: string): Promise<boolean> {
     return (await this.#redis.set(keys.epoch(shard), epoch, 'NX')) === 'OK';
   }
@@ -97,7 +97,7 @@ export class EpochCache {
   readonly #known = new Map<string, string>();
   readonly #reading = new Map<string, Promise<string | null>>();
 
-  /** `isRebuilder`: for the process that fills a shard, to which the mark of the rebuild is the epoch. */
+  /** Sets `isRebuilder` for the process that fills a shard, to which the mark of the rebuild is the epoch. */
   constructor(epochs: Epochs, { isRebuilder = false }: { isRebuilder?: boolean } = {}) {
     this.#epochs = epochs;
     this.#isRebuilder = isRebuilder;
@@ -116,7 +116,7 @@ export class EpochCache {
     return reading;
   }
 
-  /** Calls with the expected epoch; when that is answered `fenced` and the epoch has changed meanwhile, again with the new one. No `async` here, as each request would pay for its frame. */
+  /** Calls with the expected epoch; when that is answered `fenced` and the epoch has changed meanwhile, calls again with the new one. It is not `async`, as each request would pay for its frame. */
   refreshingOnce<R extends { kind: string }>(
     shard: string,
     call: (epoch: string) => Promise<R>,

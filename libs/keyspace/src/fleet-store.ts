@@ -87,13 +87,13 @@ export class FleetStore {
     return text === null ? null : readJson(text, snapshotSealSchema);
   }
 
-  /** Verified by format, schema and checksum; null when Redis no longer has this version. */
+  /** Returns a snapshot that is verified by format, schema and checksum; null when Redis no longer has this version. */
   async fetchSnapshot(version: number): Promise<SnapshotVerdict | null> {
     const text = await this.#text(keys.snapshot(version));
     return text === null ? null : verifySnapshot(parseJson(text));
   }
 
-  /** Empty for a key of another type, which only another program makes: publishing writes over it. */
+  /** Returns '' for a key of another type, which only another program makes: publishing writes over it. */
   async #text(key: string): Promise<string | null> {
     try {
       return await this.#redis.get(key);
@@ -134,7 +134,7 @@ export class FleetStore {
     );
   }
 
-  /** Reports not older than `ageMaxMs` that can be read. */
+  /** Returns the reports not older than `ageMaxMs` that can be read. */
   async listReports(age: ReportAge): Promise<NodeReport[]> {
     return (await this.#sortReports(age)).fresh;
   }
@@ -176,7 +176,7 @@ export class FleetStore {
     return { roundTripMs, clockAheadMs: sentAtMs + roundTripMs / 2 - redisMs };
   }
 
-  /** All decisions, by node name; one that cannot be read counts as absent. */
+  /** Returns all decisions, by node name; one that cannot be read counts as absent. */
   async listDesired(): Promise<Map<string, DesiredNodeState>> {
     const texts = await this.#redis.hgetall(keys.desired);
     return new Map(
@@ -223,7 +223,7 @@ export class FleetStore {
     );
   }
 
-  /** The answers of these workers that have arrived so far. */
+  /** Returns the answers of these workers that have arrived so far. */
   async readDumps(
     requestId: string,
     workers: readonly Pick<NodeReport, 'name' | 'worker'>[],

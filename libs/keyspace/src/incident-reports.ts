@@ -19,7 +19,7 @@ export class IncidentReports {
     await this.#redis.xadd(keys.incidents, 'MAXLEN', WAITING_MAX, '*', ...fields);
   }
 
-  /** Takes up to so many reports out of Redis, the oldest first; none is given to two callers. Not judged yet, see `isUploadProven`. */
+  /** Takes up to so many reports out of Redis, the oldest first; none is given to two callers. They are not judged yet; see `isUploadProven`. */
   async take(reportsMax: number): Promise<IncidentUpload[]> {
     const entries = await this.#redis.xrange(keys.incidents, '-', '+', 'COUNT', reportsMax);
     const taken = await Promise.all(entries.map(([id]) => this.#redis.xdel(keys.incidents, id)));

@@ -4,10 +4,10 @@ import { SCOPE_KINDS } from './scope-value.ts';
 import { isWrongType } from './connection/reply-reader.ts';
 import type { SubscriptionRef } from './records/subscription-balance.ts';
 
-/** A key that every function of its shard or account fails at. */
+/** Describes a key that every function of its shard or account fails at. */
 export interface WrongKey {
   name: string;
-  /** The account of the record; null for one of a whole shard. */
+  /** Is the account of the record; null for one of a whole shard. */
   accountId: number | null;
 }
 
@@ -59,7 +59,7 @@ export class KeyTypes {
     return (await Promise.all(found)).flat();
   }
 
-  /** Write its content again afterwards. */
+  /** Removes the key; the caller writes its content again afterwards. */
   async remove({ name }: WrongKey): Promise<void> {
     await this.#redis.del(name);
   }

@@ -11,7 +11,7 @@ const EMPTY = Buffer.alloc(0);
 export interface WindowFill {
   /** Requests or tokens that count now. */
   used: number;
-  /** ms until none of them counts any more. */
+  /** Is the time in ms until none of them counts any more. */
   resetMs: number;
 }
 
@@ -24,7 +24,7 @@ export class KeyWindows {
   readonly #shards: number;
   readonly #given: (() => number) | undefined;
 
-  /** `now`: of tests, in place of Redis' clock. */
+  /** Takes `now` from tests, in place of Redis' clock. */
   constructor({
     redis,
     shards,
@@ -39,7 +39,7 @@ export class KeyWindows {
     this.#given = now;
   }
 
-  /** In the order of the rates. */
+  /** Reads the windows in the order of the rates. */
   async read(
     { accountId, keyHash }: WindowsOf,
     rates: readonly Pick<Rate, 'window' | 'models'>[],
@@ -73,7 +73,7 @@ export class KeyWindows {
   }
 }
 
-/** Amounts by bucket, the newest first. */
+/** Returns amounts by bucket, the newest first. */
 function countsOf(head: Buffer, past: Buffer): [bucket: number, count: number][] {
   if (head.length !== HEAD_BYTES) return [];
   const counts: [number, number][] = [[head.readUInt32BE(0), head.readDoubleBE(12)]];
@@ -90,7 +90,7 @@ function fillOf(
 ): WindowFill {
   const [newest = 0] = counts[0] ?? [];
   const present = Math.floor(nowMs / bucketMs);
-  // Written by a clock that was wrong then.
+  // A clock that was wrong then has written this.
   if (newest >= present + BUCKETS) return { used: 0, resetMs: 0 };
   const oldest = Math.max(present, newest) - BUCKETS;
   const used = counts.reduce((sum, [bucket, count]) => sum + (bucket > oldest ? count : 0), 0);

@@ -1,9 +1,6 @@
 import { SCOPE_VALUE } from '@tollgate/contracts';
 
-/**
- * Every Redis key of Tollgate (docs/internals.md). Parts are checked, so no two different things can ever share a key: an integer is an
- * integer, a hash is 64 hex digits, a rid is a UUIDv7, a name has no colon or brace.
- */
+/** Writes every Redis key of Tollgate (docs/internals.md). Parts are checked, so no two different things can ever share a key: an integer is an integer, a hash is 64 hex digits, a rid is a UUIDv7, a name has no colon or brace. */
 const SCOPE_KIND = /^[su]$/;
 const SHARD = /^s\d{2,5}$/;
 const HASH = /^[0-9a-f]{64}$/;
@@ -17,12 +14,12 @@ export class InvalidKeyPart extends Error {}
 /** BullMQ's prefix: its keys share one slot of their own. */
 export const BULL_PREFIX = '{bull}';
 
-/** Name of the shard that holds everything of an account, e.g. `s03`. Fixed for the life of an installation, as `shards` is. */
+/** Returns the name of the shard that holds everything of an account, such as `s03`. It is fixed for the life of an installation, as `shards` is. */
 export function shardOf(accountId: number, shards: number): string {
   return shardName(identifier(accountId, 'account id') % shards);
 }
 
-/** All shards of an installation, in order. */
+/** Returns all shards of an installation, in order. */
 export function shardNames(shards: number): string[] {
   return Array.from({ length: shards }, (_, index) => shardName(index));
 }
@@ -87,7 +84,7 @@ export const keys = {
   fleetChannel: '{fleet}',
 } as const;
 
-/** `<name>:<worker>`: one worker process of a node. Written as `node` into holds, payloads and reports, so that acknowledgements find their journal. */
+/** Writes `<name>:<worker>`: one worker process of a node. Holds, payloads and reports have it as `node`, so that acknowledgements find their journal. */
 export function nodeAddress(name: string, worker: number): string {
   return `${matching(name, NODE_NAME, 'node name')}:${natural(worker, 'worker')}`;
 }
@@ -115,7 +112,7 @@ export function identifier(value: number, what: string): number {
   return value;
 }
 
-/** An integer >= 0. */
+/** Returns an integer >= 0; throws for anything else. */
 export function natural(value: number, what: string): number {
   if (!Number.isSafeInteger(value) || value < 0)
     throw new InvalidKeyPart(`${what} must be an integer >= 0, not ${value}`);

@@ -13,7 +13,7 @@ export async function unfinishedJobs(redis: RedisConnection, queue: string): Pro
   return sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** Deletes a key that would live longer than it may. True when it did. */
+/** Deletes a key that would live longer than it may. Returns true when it did. */
 export async function deleteOverlong(
   redis: RedisConnection,
   key: string,

@@ -5,14 +5,14 @@ import type { RedisConnection } from './connection/redis-connection.ts';
 import { ReplyReader } from './connection/reply-reader.ts';
 import { lastEventIn } from './waiting-usage.ts';
 
-/** The request in the words of an outbox event. */
+/** Describes the request in the words of an outbox event. */
 export interface ReapedRequest {
   rid: string;
   delta: string;
   payload: string;
 }
 
-/** An event of an outbox. What another program wrote there may lack fields; they are empty then. */
+/** Describes an event of an outbox. What another program wrote there may lack fields; they are empty then. */
 export interface OutboxEvent extends ReapedRequest {
   seq: string;
 }
@@ -31,7 +31,7 @@ export interface ReapedRequestsParts {
 
 const EVENTS_AT_ONCE = 200;
 
-/** Requests that the reaper ended. Their nodes are gone, so their charges are emitted again here or not at all. */
+/** Lists requests that the reaper ended. Their nodes are gone, so their charges are emitted again here or not at all. */
 export class ReapedRequests {
   readonly #redis: RedisConnection;
   readonly #library: FunctionLibrary;
@@ -43,7 +43,7 @@ export class ReapedRequests {
     this.#epochs = epochs;
   }
 
-  /** Request ids whose charges are not known to be booked; the oldest first. */
+  /** Returns the ids of requests whose charges are not known to be booked, the oldest first. */
   async waiting(shard: string): Promise<string[]> {
     const rids = await this.#redis.zrangebyscore(keys.reaped(shard), '-inf', '+inf');
     // Another program wrote the others.
@@ -75,7 +75,7 @@ export class ReapedRequests {
     });
   }
 
-  /** Id of the last event ever written to the shard's outbox; `0-0` before the first. */
+  /** Returns the id of the last event ever written to the shard's outbox; `0-0` before the first. */
   lastEvent(shard: string): Promise<string> {
     return lastEventIn(this.#redis, shard);
   }
@@ -85,7 +85,7 @@ export class ReapedRequests {
     if (rids.length > 0) await this.#redis.zrem(keys.reaped(shard), ...rids);
   }
 
-  /** All charges of reaps that may not be booked, of a shard that is about to be forgotten. Not fenced. */
+  /** Returns all charges of reaps that may not be booked, of a shard that is about to be forgotten. It is not fenced. */
   async unbooked(shard: string): Promise<ReapedRequest[]> {
     const functionKeys = [keys.reaped(shard)];
     const reply = await this.#library.call('unbooked_reaps', functionKeys, [

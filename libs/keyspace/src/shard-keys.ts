@@ -6,7 +6,7 @@ import type { SubscriptionRef } from './records/subscription-balance.ts';
 const SCAN_COUNT = 1_000;
 const SUBSCRIPTION = /^\{s\d{2,5}\}:sub:(\d+):(\d+)$/;
 
-/** Every subscription that Redis has books of in this shard. For an operator's command: its user must be allowed to SCAN. */
+/** Returns every subscription that Redis has books of in this shard. It serves an operator's command, whose user must be allowed to SCAN. */
 export async function knownSubscriptions(
   redis: RedisConnection,
   shard: string,
@@ -22,7 +22,7 @@ export async function knownSubscriptions(
 /**
  * Fences the shard and deletes everything of it but its outbox, so that a control plane fills it from PostgreSQL as after a loss. Answers how many
  * keys it had. The caller keeps control planes from filling it meanwhile.
- * `keepsReaps`: charges of reaps that may not be booked stay too. Their nodes are gone, so the control plane books them before it fills the shard.
+ * With `keepsReaps`, charges of reaps that may not be booked stay too. Their nodes are gone, so the control plane books them before it fills the shard.
  */
 export async function forgetShard(
   redis: RedisConnection,
@@ -48,7 +48,7 @@ function keysOf(redis: RedisConnection, shard: string): Promise<string[]> {
   return keysLike(redis, `${keys.epoch(shard).slice(0, -'epoch'.length)}*`);
 }
 
-/** Every key that matches the pattern, on whichever primary it is. For operators and tests, as `knownSubscriptions`. */
+/** Returns every key that matches the pattern, on whichever primary it is. It serves operators and tests, as `knownSubscriptions` does. */
 export async function keysLike(redis: RedisConnection, pattern: string): Promise<string[]> {
   const found = await Promise.all(
     primariesOf(redis).map(async (primary) => {

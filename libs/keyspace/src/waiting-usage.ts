@@ -3,15 +3,15 @@ import { keys, shardNames } from './keys.ts';
 import { lastGeneratedId } from './connection/reply-reader.ts';
 
 export interface WaitingUsage {
-  /** Events in the outboxes. */
+  /** Counts the events in the outboxes. */
   events: number;
-  /** Unix ms of Redis' clock; null when all outboxes are empty. */
+  /** Is in Unix ms of Redis' clock; null when all outboxes are empty. */
   oldestAtMs: number | null;
   /** Open holds. */
   holds: number;
 }
 
-/** All shards together; for metrics, so not one moment's picture. */
+/** Sums all shards for metrics; they are not read at one moment. */
 export async function waitingUsage(redis: RedisConnection, shards: number): Promise<WaitingUsage> {
   const all = await Promise.all(shardNames(shards).map((shard) => waitingIn(redis, shard)));
   const oldest = all.flatMap(({ oldestAtMs }) => oldestAtMs ?? []);
@@ -22,7 +22,7 @@ export async function waitingUsage(redis: RedisConnection, shards: number): Prom
   };
 }
 
-/** Id of the last event of each shard's outbox: another one whenever a request has ended in between, also when the event has left since. */
+/** Returns the id of the last event of each shard's outbox: it changes whenever a request has ended in between, also when the event has left since. */
 export async function lastEvents(redis: RedisConnection, shards: number): Promise<string[]> {
   return Promise.all(shardNames(shards).map((shard) => lastEventIn(redis, shard)));
 }

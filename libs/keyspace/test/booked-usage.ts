@@ -48,7 +48,7 @@ export class BookedUsage {
     if (!isOfToday) this.owed.push(-delta);
   }
 
-  /** A final that Redis answered `fenced`. */
+  /** Books a final that Redis answered `fenced`. */
   bookFinal({ rid, charge }: { rid: string; charge: number }): void {
     const [first, correction] = [this.#rows.get(`${rid}:0`), this.#rows.get(`${rid}:1`)];
     if (first && (first.kind === 'usage' || correction)) return;

@@ -16,10 +16,7 @@ interface Ended {
   charge: number;
 }
 
-/**
- * Many callers at once, over several connections, against a budget for a hundred of them. Each holds three times what it is charged, and tries again while others hold
- * what it needs. Once half of the budget is used, its next period begins under them, with requests of both running.
- */
+/** Runs many callers at once, over several connections, against a budget for a hundred of them. Each holds three times what it is charged, and tries again while others hold what it needs. Once half of the budget is used, its next period begins under them, with requests of both running. */
 export async function checkBudgetSpend(worlds: readonly World[], callers: number): Promise<void> {
   const tenant = await (worlds[0] as World).tenant();
   await openAccount(tenant, { tokens: 1_000 * AMOUNT });

@@ -6,18 +6,18 @@ export interface Budget {
   id: number;
   unit?: 'charged_tokens' | 'tokens' | 'money' | 'requests';
   amount: number;
-  /** Unix seconds. */
+  /** Is in Unix seconds. */
   starts?: readonly number[];
   models?: string;
   action?: 'refuse' | 'fallback' | 'notify';
   adjusted?: Record<string, number>;
   each?: 's' | 'u';
   isRequired?: boolean;
-  /** Seconds of a bucket of a rolling budget. */
+  /** Is the length in seconds of a bucket of a rolling budget. */
   bucket?: number;
 }
 
-/** Written in the control plane's form. */
+/** Writes budgets in the control plane's form. */
 function written(budgets: readonly Budget[]): string {
   const list = budgets.map((one) => [
     one.id,
@@ -50,7 +50,7 @@ export async function setBudgets(
   assert.equal(reply.kind, 'applied');
 }
 
-/** `<used>,<held>` by `<budget>:<period>`, of all requests together or of one value. */
+/** Returns `<used>,<held>` by `<budget>:<period>`, of all requests together or of one value. */
 export async function counts(tenant: Tenant, value = ''): Promise<Record<string, string>> {
   const found = await tenant.live.budgets.read(tenant.accountId, value);
   return Object.fromEntries(

@@ -29,7 +29,7 @@ async function outcome(tenant: Tenant, changes: Parameters<typeof request>[1]) {
   return reply.kind === 'admitted' ? reply.grantedTokens : reply.kind;
 }
 
-/** Cases at an edge, each of which a broken function once passed. */
+/** Checks cases at an edge, each of which a broken function once passed. */
 export const boundaryChecks: Checks = {
   'the event of a reap carries the MAC of its hold': async (world) => {
     const tenant = await world.tenant();

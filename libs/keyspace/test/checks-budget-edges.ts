@@ -16,7 +16,7 @@ const listOf = ({ shard, accountId }: Tenant): string => keys.budgetValues(shard
 const placeOf = (tenant: Tenant, name: string): string =>
   keys.budgetsOfValue(tenant.shard, tenant.accountId, session(tenant, name));
 
-/** An account with a rolling budget of its key, whose clock is at the beginning of the bucket that is returned. */
+/** Opens an account with a rolling budget of its key, whose clock is at the beginning of the bucket that is returned. */
 async function inWindow(tenant: Tenant, budget: Partial<Budget>): Promise<number> {
   await openAccount(tenant);
   const start = Math.ceil(tenant.clock.now / 1_000 / BUCKET_S) * BUCKET_S;
@@ -29,7 +29,7 @@ async function used(tenant: Tenant, tokens: number, asked = {}): Promise<void> {
   await settled(tenant, await admitted(tenant, { wantTokens: tokens, ...asked }), tokens);
 }
 
-/** Cases at an edge of budgets, each of which a broken function once passed. */
+/** Checks cases at an edge of budgets, each of which a broken function once passed. */
 export const budgetEdgeChecks: Checks = {
   'a period begins at its very second, and ends when the next one does': async (world) => {
     const tenant = await world.tenant();

@@ -69,7 +69,7 @@ export const fencingChecks: Checks = {
           extendTokens: 50,
           leaseMs: 60_000,
         });
-      // Asked again soon, as while a purchase is due.
+      // The stream asks again soon, as while a purchase is due.
       assert.deepEqual(await grow(), {
         kind: 'ok',
         heldTokens: 100,

@@ -21,7 +21,7 @@ import {
   type Checks,
 } from './world.ts';
 
-/** A prompt of 40 tokens at most, and five charged tokens for each token of output. */
+/** Sizes a prompt of 40 tokens at most, and five charged tokens for each token of output. */
 const PLAIN = { plainTokens: { rate: 200_000, base: 40 } };
 const CLAIM = '7:0:200000+40';
 

@@ -6,7 +6,7 @@ import { reapedAt, settle, withdraw } from './tenant-acts.ts';
 import { admitted, contents, drain, openAccount, SUBSCRIPTION_ID } from './world.ts';
 import type { Checks, Tenant } from './world.ts';
 
-/** Charges of reaps, whose events the control plane alone emits again. */
+/** Checks the charges of reaps, whose events the control plane alone emits again. */
 export const reapChecks: Checks = {
   'a reaped request is listed, with its charge, until it is known to be booked': async (world) => {
     const tenant = await world.tenant();

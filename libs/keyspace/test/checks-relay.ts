@@ -184,7 +184,7 @@ async function poll(
   return reply;
 }
 
-/** The lease of a millisecond ends by Redis' own clock. */
+/** Asks until the relay is leased: a lease of a millisecond ends by Redis' own clock. */
 async function untilLeased(tenant: Tenant, ask: RelayRequest): Promise<void> {
   for (let tries = 0; tries < 100; tries += 1)
     if ((await tenant.store.relay(tenant.shard, ask)).kind === 'leased') return;

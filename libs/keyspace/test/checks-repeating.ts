@@ -64,7 +64,7 @@ export const repeatingChecks: Checks = {
   ) => {
     for (const isSettledFirst of [true, false]) {
       const tenant = await world.tenant();
-      // The ledger: 1,000 bought, 900 withdrawn beside a hold of 100, of which 60 were charged and 40 released.
+      // The ledger has 1,000 bought, 900 withdrawn beside a hold of 100, of which 60 were charged and 40 released.
       await openAccount(tenant);
       const [rid, id] = [tenant.rid(), tenant.rid()];
       if (isSettledFirst) await settle(tenant, rid, 60);

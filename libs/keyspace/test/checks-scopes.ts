@@ -17,7 +17,7 @@ const session = ({ accountId }: Tenant, name: string): string =>
 const listOf = ({ shard, accountId }: Tenant): string => keys.budgetValues(shard, accountId, 's');
 const DAY_S = 86_400;
 
-/** A day that has begun, and the next one. */
+/** Returns the starts of a day that has begun, and of the next one. */
 function dayOf(tenant: Tenant): number[] {
   const start = Math.floor(tenant.clock.now / 1_000);
   return [start, start + DAY_S];

@@ -16,7 +16,7 @@ import {
 } from '../src/index.ts';
 import { keys } from '../src/keys.ts';
 
-/** Three primaries, each of which can be away while the others are not. */
+/** Three primaries run, each of which can be away while the others are not. */
 let services: Services;
 let first: ManagedProcess;
 let cluster: Cluster;
@@ -52,7 +52,7 @@ afterEach(async () => {
 });
 
 const SHARDS = 4;
-/** One repetition, and a look at the slots on the way; where a command would have waited five seconds. */
+/** One repetition takes so long, and a look at the slots on the way, where a command would have waited five seconds. */
 const SOON_MS = 3_000;
 /** Belongs to the first primary; the other key belongs to another. */
 const HERE = keys.epoch('s02');
@@ -65,7 +65,7 @@ function firstPrimary(): Redis {
   return found;
 }
 
-/** Milliseconds. */
+/** Returns milliseconds. */
 async function timed(work: Promise<unknown>): Promise<number> {
   const startedMs = performance.now();
   await work;

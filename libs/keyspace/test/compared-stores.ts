@@ -20,13 +20,13 @@ export abstract class ComparedStores {
   protected readonly requests: { ref: HoldRef; startedMs: number }[] = [];
   protected readonly subs: ModelSubscriptionRef[];
   protected readonly apiKeys: ReturnType<typeof keysOf>;
-  /** Events as they left Redis, by (rid, seq). */
+  /** Holds events as they left Redis, by (rid, seq). */
   protected readonly arrived = new Map<
     string,
     { delta: number; subscription: ModelSubscription }
   >();
   protected readonly settled = new Map<string, number>();
-  /** Subscriptions that the command at hand is about. */
+  /** Lists the subscriptions that the command at hand is about. */
   protected touched: SubscriptionRef[] = [];
   protected relayedIds: string[] = [];
   protected modelRelayedIds: string[] = [];

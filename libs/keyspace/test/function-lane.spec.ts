@@ -21,7 +21,7 @@ const READ_KEYS = [
   keys.subscribedModels('s00', 1),
 ];
 const GIVEN_UP_WITHIN_MS = 4_500;
-/** Longer than a server may be silent. */
+/** Is longer than a server may be silent. */
 const PAUSE_MS = 4_000;
 
 let services: Services;

@@ -33,7 +33,7 @@ import { refOf } from './tenant-acts.ts';
 import { admitted, openAccount, openWorld, type Checks, type World } from './world.ts';
 
 const WINDOW_RUNS = Number(process.env.WINDOW_RUNS ?? 600);
-/** On a machine with other work. */
+/** Allows for a machine with other work. */
 const WINDOW_RUN_MS_MAX = 200;
 
 let services: Services;
@@ -52,7 +52,7 @@ function run(checks: Checks): void {
   for (const [promise, check] of Object.entries(checks)) test(promise, () => check(world));
 }
 
-/** Calls of each command so far, but for those by which this spec calls the functions and asks. */
+/** Counts the calls of each command so far, but for those by which this spec calls the functions and asks. */
 async function commandsInside(): Promise<Map<string, number>> {
   const stats = await world.redis.info('commandstats');
   const found = stats.matchAll(/^cmdstat_(?!fcall|info)([^:]+):calls=(\d+)/gm);

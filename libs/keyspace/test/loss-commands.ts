@@ -5,7 +5,7 @@ export type LossCommand =
   | { type: 'admit' | 'lose' | 'relay' | 'reap' }
   | { type: 'advance'; ms: number }
   | { type: 'checkpoint' | 'end'; nth: number; used: number }
-  /** `isDelayed`: what the node sent arrives only with a later `arrive`; `isLost`: never. */
+  /** With `isDelayed`, what the node sent arrives only with a later `arrive`; with `isLost`, never. */
   | { type: 'restore'; nth: number; fate: 'arrives' | 'is_delayed' | 'is_lost' }
   | { type: 'arrive' | 'settle'; nth: number; reEmit: boolean }
   | { type: 'book'; nth: number; isAgain: boolean };
@@ -38,7 +38,7 @@ const arbitraries: { weight: number; arbitrary: fc.Arbitrary<LossCommand> }[] = 
   { weight: 6, arbitrary: fc.record({ type: fc.constant('settle'), nth, reEmit: fc.boolean() }) },
   { weight: 4, arbitrary: fc.record({ type: fc.constant('book'), nth, isAgain: fc.boolean() }) },
 ];
-/** A hold that is restored in the middle of its lease, lost or not, and looked at when the lease it had before would be over. */
+/** Restores a hold in the middle of its lease, lost or not, and looks at it when the lease it had before would be over. */
 const restoredMidway: fc.Arbitrary<LossCommand[]> = nth.map((which) => [
   { type: 'advance', ms: 30_000 },
   { type: 'restore', nth: which, fate: 'arrives' },

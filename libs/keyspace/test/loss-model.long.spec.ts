@@ -7,7 +7,7 @@ import { openWorld, type World } from './world.ts';
 
 const BATCH = 20;
 const SEQUENCES = Number(process.env.MODEL_SEQUENCES ?? 1_000);
-/** On a machine with other work. */
+/** Allows for a machine with other work. */
 const SEQUENCE_MS_MAX = 200;
 const SEED = Number(process.env.MODEL_SEED ?? 20_261_121);
 

@@ -17,7 +17,7 @@ import type { LossCommand } from './loss-commands.ts';
 
 interface Request {
   rid: string;
-  /** The copy in the node's journal. */
+  /** Is the copy in the node's journal. */
   epoch: string;
   held: number;
   used: number;
@@ -47,9 +47,9 @@ class LossRun {
   readonly #seen: Map<string, number>;
   readonly #booked = new BookedUsage();
   readonly #requests: Request[] = [];
-  /** Sent by a node, not at Redis yet. */
+  /** Holds what a node has sent that has not reached Redis yet. */
   readonly #onTheWay: (() => Promise<void>)[] = [];
-  /** Out of the outbox, not in PostgreSQL yet. */
+  /** Holds what has left the outbox and is not in PostgreSQL yet. */
   readonly #queued: RelayedUsage[] = [];
   #credits = 1;
   #losses = 1;
@@ -131,7 +131,7 @@ class LossRun {
     });
   }
 
-  /** FLUSHALL, and the shard filled again from PostgreSQL. */
+  /** Runs FLUSHALL, and fills the shard again from PostgreSQL. */
   async #lose(): Promise<void> {
     const { redis, shard, accountId, epochs } = this.#tenant;
     const names = [

@@ -9,7 +9,7 @@ import { openWorld, type World } from './world.ts';
 /** Sequences of a batch run at the same time, each on a shard of its own. */
 const BATCH = 20;
 const SEQUENCES = Number(process.env.MODEL_SEQUENCES ?? 2_000);
-/** On a machine with other work. */
+/** Allows for a machine with other work. */
 const SEQUENCE_MS_MAX = 200;
 const SEED = Number(process.env.MODEL_SEED ?? 20_261_121);
 

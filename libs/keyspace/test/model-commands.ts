@@ -85,7 +85,7 @@ const pick = (...of: Pick['of'][]): fc.Arbitrary<Pick> =>
 const running = pick('open', 'open', 'open', 'open', 'open', 'known', 'known', 'new');
 const known = pick('open', 'known', 'known', 'new');
 const drain = fc.boolean();
-/** Mostly the next revision, sometimes the same, sometimes an old one. */
+/** The step is mostly to the next revision, sometimes to the same, sometimes to an old one. */
 const step = fc.constantFrom(1, 1, 1, 0, -1);
 const leaseMs = fc.constantFrom(60_000, 60_000, 1_000);
 

@@ -26,7 +26,7 @@ export const ALLOWLISTS: ModelKey['allowlist'][] = [
 
 export type ModelSubscriptionRef = SubscriptionRef & { subscriptionId: number };
 
-/** Two subscriptions of one account, one of another in the same shard. */
+/** Returns two subscriptions of one account, and one of another in the same shard. */
 export function subscriptionsOf({
   accountId: a,
   otherAccountId: b,
@@ -38,7 +38,7 @@ export function subscriptionsOf({
   ];
 }
 
-/** Two keys of one account, one of the other. */
+/** Returns two keys of one account, and one of the other. */
 export function keysOf({
   accountId: a,
   otherAccountId: b,

@@ -20,13 +20,13 @@ export interface ModelHold extends HoldRef {
   reapPayload: string;
   /** Is the MAC of its node over `used`. */
   mac: string;
-  /** By Redis' clock; set once it is done or reaped. */
+  /** Is by Redis' clock; it is set once the hold is done or reaped. */
   expiresAt: number;
-  /** Deltas by seq, and the payloads they left with. */
+  /** Holds deltas by seq, and the payloads they left with. */
   emitted: Map<number, { delta: number; payload: string }>;
 }
 
-/** The MAC of the node over what its hold has used. */
+/** Holds the MAC of the node over what its hold has used. */
 export interface Signed {
   mac?: string;
 }
@@ -43,7 +43,7 @@ export interface ModelSubscription {
   creditSeq: number | null;
   withdrawalId: string | null;
   taken: number;
-  /** Everything credited and everything that left, for I3. */
+  /** Sums everything credited and everything that left, for I3. */
   credited: number;
 }
 
@@ -86,7 +86,7 @@ export function halfOf(free: number, minTokens: number): number {
   return minTokens <= half ? half : minTokens + Math.floor((free - minTokens) / 2);
 }
 
-/** One purchase after the other until the level is above the threshold; one where the balance alone is below the least. */
+/** Returns what is bought: one purchase after the other until the level is above the threshold, and one where the balance alone is below the least. */
 export function boughtSoon(
   { record, balance, held }: ModelSubscription,
   leastTokens: number,

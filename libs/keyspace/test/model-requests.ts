@@ -282,7 +282,7 @@ export abstract class ModelRequests extends ModelShard {
     return hold;
   }
 
-  /** In the order of their deadlines. */
+  /** Returns open holds in the order of their deadlines. */
   protected openHolds(isMeant: (deadline: number) => boolean): ModelHold[] {
     return [...this.holds.values()]
       .filter((hold) => hold.state === 'open' && isMeant(hold.deadline))

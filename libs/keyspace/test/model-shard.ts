@@ -125,7 +125,7 @@ export abstract class ModelShard {
     return { kind: 'applied', balance: sub.balance };
   }
 
-  /** Subscriptions that hold another sum than their open holds, which is set right. */
+  /** Corrects and returns subscriptions that hold another sum than their open holds. */
   recount(): Recounted[] {
     if (this.isFenced()) return [];
     return [...this.subscriptions].flatMap(([name, sub]) => {
@@ -160,7 +160,7 @@ export abstract class ModelShard {
     return status === 'active' ? undefined : { kind: 'account_not_active', status };
   }
 
-  /** The latest time the shard has seen; written about once a second. */
+  /** Returns the latest time that the shard has seen; it is written about once a second. */
   lookAtClock(): number {
     const seen = this.latestMs;
     if (this.now > seen + 1_000) this.latestMs = this.now;
@@ -212,7 +212,7 @@ export abstract class ModelShard {
     this.outbox.push({ outboxId: this.lastOutboxId, ...event, subscription });
   }
 
-  /** `0-0` before the first event. */
+  /** Is `0-0` before the first event. */
   get lastOutboxId(): string {
     return `${this.lastEvent.ms}-${this.lastEvent.n}`;
   }

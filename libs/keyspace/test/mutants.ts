@@ -1,7 +1,7 @@
 /**
  * Breaks the Lua in one place at a time and asks whether the checks notice. `node libs/keyspace/test/mutants.ts`
  * Those of equivalent-mutants.json change nothing, each for the reason beside it. One that matches no mutant is an error.
- * MUTANTS (60): how many, 0 = all · SEED (1): which · ONLY: part of `<file>:<line>`. Exit status 0 when at least 95 % were noticed.
+ * MUTANTS (60) says how many, 0 means all; SEED (1) says which; ONLY is a part of `<file>:<line>`. The exit status is 0 when at least 95 % were noticed.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { startServices } from '@tollgate/harness';

@@ -1,4 +1,4 @@
-/** One change to one line of a Lua file. */
+/** Describes one change to one line of a Lua file. */
 export interface Mutant {
   file: string;
   line: number;
@@ -29,7 +29,7 @@ const OPERATORS: readonly { name: string; pattern: RegExp; replacement: string }
   { name: 'another seq', pattern: /'0'(?=, (?:deltas|text|hold))/g, replacement: "'1'" },
 ];
 
-/** Statements whose loss must be noticed. */
+/** Matches statements whose loss must be noticed. */
 const STATEMENT =
   /^\s*(?:redis\.call\(|emit\(|write_\w+\(|sub\.\w+ = |seq, delta = |released = |live = |first = |total = |excess = |at = |if .* then return .* end$|if .* then (?:emit|redis\.call)\(.*end$)/;
 
@@ -55,11 +55,11 @@ export function mutantsOf(file: string, text: string): Mutant[] {
   });
 }
 
-/** The same order for the same seed. */
+/** Returns the same order for the same seed. */
 export function shuffled<T>(items: readonly T[], seed: number): T[] {
   let state = seed >>> 0;
   const random = (): number => {
-    // Mulberry32.
+    // This is Mulberry32.
     state = (state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);

@@ -1,6 +1,6 @@
 import { NO_LIMITS, type LiveKey, type LiveSubscription } from '../src/index.ts';
 
-/** An enabled key without limits. */
+/** Returns an enabled key without limits. */
 export const plainKey = (of: Pick<LiveKey, 'accountId' | 'keyHash' | 'id'>): LiveKey => ({
   ...of,
   status: 'enabled',
@@ -13,7 +13,7 @@ export const plainKey = (of: Pick<LiveKey, 'accountId' | 'keyHash' | 'id'>): Liv
   budgets: '',
 });
 
-/** An active subscription, as it is after its purchase. */
+/** Returns an active subscription, as it is after its purchase. */
 export const plainSubscription = (
   of: Pick<LiveSubscription, 'accountId' | 'modelId' | 'id'>,
 ): LiveSubscription => ({

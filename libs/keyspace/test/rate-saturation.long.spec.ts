@@ -11,7 +11,7 @@ const MINUTES = 8;
 const PROMPT = 200;
 /** The node estimates the prompt at more than what is reported. */
 const ESTIMATE = 230;
-/** A tenth of the output limit of the requests. */
+/** Is a tenth of the output limit of the requests. */
 const OUTPUT = 400;
 const OUTPUT_LIMIT = 4_000;
 const CALLERS = 60;
@@ -31,11 +31,11 @@ afterAll(async () => {
   await services?.stop();
 });
 
-/** Callers of one key on a clock of their own, which ask again as soon as they are answered or may. */
+/** Simulates callers of one key on a clock of their own, which ask again as soon as they are answered or may. */
 class Callers {
   readonly tenant: Tenant;
   readonly startMs: number;
-  /** Tokens in the second in which they were sent or made. */
+  /** Counts tokens in the second in which they were sent or made. */
   readonly tokens: number[] = [];
   mostRunning = 0;
   refused = 0;
@@ -58,7 +58,7 @@ class Callers {
     }
   }
 
-  /** One that asks for the same again and again from a random moment of the first second on. */
+  /** Adds a caller that asks for the same again and again from a random moment of the first second on. */
   add(): void {
     this.#at(this.startMs + this.#below(1_000), () => this.#ask());
   }

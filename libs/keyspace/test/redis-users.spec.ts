@@ -41,7 +41,7 @@ const onPrimaries = <T>(act: (primary: ReturnType<typeof primariesOf>[number]) =
   Promise.all(primariesOf(as('operator')).map(act));
 const loseFunctions = (): Promise<unknown> =>
   onPrimaries((primary) => primary.call('FUNCTION', 'FLUSH'));
-/** By all servers. */
+/** Sums over all servers. */
 async function failedCalls(): Promise<number> {
   const infos = await onPrimaries((primary) => primary.info('commandstats'));
   return infos.reduce(

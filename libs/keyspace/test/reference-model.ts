@@ -22,7 +22,7 @@ import { ModelRequests } from './model-requests.ts';
 const LEASE_MAX_MS = 10 * 60_000;
 const LEASE_ANEW_MS = 60_000;
 
-/** One shard, restated in plain TypeScript: no clamps, no formats, no order of writes. Replies are those of MeteringStore. */
+/** Restates one shard in plain TypeScript, without clamps, formats or an order of writes. Replies are those of MeteringStore. */
 export class ReferenceModel extends ModelRequests {
   repeatWithdrawal(request: RepeatWithdrawalRequest): RepeatReply {
     const sub = this.subscription(request);

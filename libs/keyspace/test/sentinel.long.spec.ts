@@ -23,7 +23,7 @@ const RELAY_KEYS = [
   keys.latestTime('s00'),
 ];
 
-/** A primary, its replica, and a sentinel that makes the replica primary. */
+/** A primary, its replica, and a sentinel that makes the replica primary run. */
 let services: Services;
 const opened: RedisConnection[] = [];
 
@@ -42,7 +42,7 @@ async function open(url: string, role: ConnectionRole = 'plain'): Promise<RedisC
   return connection;
 }
 
-/** One server by itself, past the sentinel. */
+/** Returns the address of one server by itself, past the sentinel. */
 function directUrl(name: string): string {
   return services.redisUrl.replace(
     /^redis-sentinel:(.*)@.*$/,

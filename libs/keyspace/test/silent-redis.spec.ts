@@ -4,7 +4,7 @@ import { isUnanswered, openRedis, redisReady, type RedisConnection } from '../sr
 import { pauseProcess, written } from './pause-process.ts';
 
 const GIVEN_UP_WITHIN_MS = 4_500;
-/** Longer than a server may be silent, shorter than a command may take. */
+/** Is longer than a server may be silent, and shorter than a command may take. */
 const PAUSE_MS = 4_000;
 
 let services: Services;

@@ -23,7 +23,7 @@ export async function open(role: ConnectionRole): Promise<RedisConnection> {
   return connection;
 }
 
-/** Over all servers. */
+/** Sums over all servers. */
 export async function sumOf(section: string, name: string): Promise<number> {
   const infos = await Promise.all(primariesOf(redis).map((primary) => primary.info(section)));
   return infos.reduce(

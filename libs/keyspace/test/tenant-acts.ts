@@ -51,7 +51,7 @@ export function checkpoint(
   });
 }
 
-/** The hold of a request that was admitted in the first generation, as its node asks for it after a loss. */
+/** Restores the hold of a request that was admitted in the first generation, as its node asks for it after a loss. */
 export function restore(
   tenant: Tenant,
   rid: string,
@@ -90,7 +90,7 @@ export function withdraw(
   });
 }
 
-/** A request of 100 held tokens whose node vanished at a checkpoint of `usedTokens`. */
+/** Reaps a request of 100 held tokens whose node vanished at a checkpoint of `usedTokens`. */
 export async function reapedAt(
   tenant: Tenant,
   usedTokens: number,

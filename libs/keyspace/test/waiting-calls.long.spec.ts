@@ -21,7 +21,7 @@ const CONNECTIONS = 12;
 /** Redis decides after 5 s that a primary is gone, a cluster's slots are read every 5 s, and the machine may be busy. */
 const ANSWERED_MS = 40_000;
 
-/** Three primaries with a replica each. */
+/** Three primaries with a replica each run. */
 let services: Services;
 let first: ManagedProcess;
 const opened: RedisConnection[] = [];

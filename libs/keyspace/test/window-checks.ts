@@ -5,7 +5,7 @@ import type { AdmitReply } from '../src/index.ts';
 import { BUCKET_MS, RATE_WINDOWS, WindowModel, type Limits } from './window-model.ts';
 import { openAccount, request, type Tenant, type World } from './world.ts';
 
-/** Limits and a way of asking: how long after the request before, and whether a denial is answered by asking at the very moment named. */
+/** Describes limits and a way of asking: how long after the request before, and whether a denial is answered by asking at the very moment named. */
 interface Load {
   limits: Limits;
   asks: { afterMs: number; obeysRetry: boolean }[];
@@ -85,7 +85,7 @@ async function runLoad(tenant: Tenant, { limits, asks }: Load): Promise<void> {
   await assertWholeLimitReturns(tenant, limits, ask);
 }
 
-/** In no stretch of `spanMs` were more than `limit` let through. */
+/** Asserts that no stretch of `spanMs` let more than `limit` through. */
 function assertNeverMoreThan(limit: number, admittedAt: readonly number[], spanMs: number): void {
   for (const [index, at] of admittedAt.entries()) {
     const beyond = admittedAt[index + limit];

@@ -10,9 +10,9 @@ export type Limits = Record<RateWindow, number>;
 
 const OWN = { owner: 'key', models: '' } as const;
 
-/** The windows of one key, restated as a log of every request that was counted. */
+/** Restates the windows of one key as a log of every request that was counted. */
 export class WindowModel {
-  /** Bucket number of each counted request. */
+  /** Holds the bucket number of each counted request. */
   readonly #counted = Object.fromEntries(
     WINDOW_NAMES.map((name) => [name, []]),
   ) as unknown as Record<RateWindow, number[]>;
@@ -72,7 +72,7 @@ export class WindowModel {
     return this.#believed(window, now).filter((bucket) => bucket > current - BUCKETS);
   }
 
-  /** All that was counted, or nothing when its clock was a window or more ahead of this one. */
+  /** Returns all that was counted, or nothing when its clock was a window or more ahead of this one. */
   #believed(window: RateWindow, now: number): number[] {
     const isFromAhead =
       (this.#counted[window].at(-1) ?? 0) >= Math.floor(now / BUCKET_MS[window]) + BUCKETS;

@@ -16,11 +16,11 @@ import { readFunctionSource, type FunctionSource } from '../src/functions/functi
 import { keys, shardOf } from '../src/keys.ts';
 import { plainKey, plainSubscription } from './plain-records.ts';
 
-/** More shards than any run needs, so that each case has one to itself and nothing is ever flushed. */
+/** Is more shards than any run needs, so that each case has one to itself and nothing is ever flushed. */
 export const SHARDS = 90_000;
 export const MODEL_ID = 3;
 export const OTHER_MODEL_ID = 4;
-/** Later than the machine's clock, so that no expiry set by the functions lies in the past. */
+/** Is later than the machine's clock, so that no expiry set by the functions lies in the past. */
 const START_MS = 1_900_000_000_000;
 
 /** Checks as plain functions by the promise they keep: run by a spec, and against every mutant. */
@@ -31,7 +31,7 @@ export interface World {
   source: FunctionSource;
   library: FunctionLibrary;
   epochs: Epochs;
-  /** A shard of its own with the epoch `e1`, a clock of its own, and two accounts. */
+  /** Makes a shard of its own with the epoch `e1`, a clock of its own, and two accounts. */
   tenant: () => Promise<Tenant>;
   close: () => void;
 }
@@ -49,11 +49,11 @@ export interface Tenant {
   library: FunctionLibrary;
   store: MeteringStore;
   live: LiveRecords;
-  /** A UUIDv7 of the tenant's present, or of `ageMs` before it. */
+  /** Makes a UUIDv7 of the tenant's present, or of `ageMs` before it. */
   rid: (ageMs?: number) => string;
 }
 
-/** An outbox that drops nothing would be read without end. */
+/** Ends the reading of an outbox that drops nothing, which would be read without end. */
 const DRAIN_POLLS_MAX = 20;
 
 let lastShard = 0;
@@ -125,7 +125,7 @@ export function uuidV7(ms: number): string {
 export const SUBSCRIPTION_ID = 9;
 export const KEY_ID = 5;
 
-/** An account with an enabled key without limits and `tokens` on one subscription. */
+/** Opens an account with an enabled key without limits and `tokens` on one subscription. */
 export async function openAccount(
   tenant: Tenant,
   { tokens = 1_000, ...limits }: { tokens?: number } & Partial<KeyLimits> = {},
@@ -243,7 +243,7 @@ export async function drain(
   assert.fail('the outbox is never empty');
 }
 
-/** Every key of the shard with its content, to show that a call changed nothing. */
+/** Returns every key of the shard with its content, to show that a call changed nothing. */
 export async function contents(tenant: Tenant): Promise<Record<string, string>> {
   const primaries = tenant.redis instanceof Cluster ? tenant.redis.nodes('master') : [tenant.redis];
   const found = (await Promise.all(primaries.map((primary) => primary.keys(`{${tenant.shard}}:*`))))

@@ -18,7 +18,7 @@ const TOKEN_WEIGHTS: ReadonlySet<string> = new Set(
 const CALLS = CHARGED.filter(({ isToken }) => !isToken);
 
 /**
- * Charged tokens of one request: its tokens by class times the weights of its price version, or of the tier that its prompt is in, rounded up once
+ * Returns the charged tokens of one request: its tokens by class times the weights of its price version, or of the tier that its prompt is in, rounded up once
  * (docs/design/metering.md#deduction).
  * Informative classes, such as reasoning, are part of a charged one and are not charged a second time.
  *
@@ -80,7 +80,7 @@ export function outputPaidBy(chargedTokens: number, price: TierWeights): number 
   );
 }
 
-/** Returns the version in force at `atMs`: the last one not after it. `prices` ascend by effective_at. Returns undefined before the first. */
+/** Returns the version in force at `atMs`: the last one not after it. `prices` ascend by effective_at. It returns undefined before the first. */
 export function priceInForce<Price extends Pick<PriceVersion, 'effective_at'>>(
   prices: readonly Price[],
   atMs: number,

@@ -95,7 +95,7 @@ describe('judgeUsage', () => {
       doubt: 'prompt_below_text',
     });
     expect(judgeUsage({ ...NO_USAGE, input: 100_000, output: 1 }, long).doubt).toBeNull();
-    // 16 bytes to a token, and 4,096 beside them.
+    // The bound is 16 bytes to a token, and 4,096 beside them.
     const sent = (promptTextBytes: number) =>
       judgeUsage({ ...NO_USAGE, input: 100 }, { ...BOUNDS, promptTextBytes }).doubt;
     expect([sent(5_696), sent(5_697)]).toEqual([null, 'prompt_below_text']);

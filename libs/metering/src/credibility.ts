@@ -36,11 +36,11 @@ export const REPORTED_OVERRUN_TOKENS_MAX = 131_072;
 export interface UsageBounds {
   /** The most that the request can have made its upstream read, all rounds together; a hold covers it. */
   promptTokens: number;
-  /** The bytes of the prompt's text; 0 where the upstream may read less than all of it. */
+  /** Counts the bytes of the prompt's text; 0 where the upstream may read less than all of it. */
   promptTextBytes: number;
   /** The most calls of each class that counts calls; an absent class was not requested. */
   calls?: CallCounts | undefined;
-  /** The output limit times the number of choices. */
+  /** Is the output limit times the number of choices. */
   outputTokens: number;
 }
 
@@ -55,15 +55,15 @@ export type Doubt =
 /** Compares an answer's output with its limit. */
 export interface Overrun {
   readonly factor: number;
-  /** The tokens beyond the limit. */
+  /** Counts the tokens beyond the limit. */
   readonly tokens: number;
 }
 
 export interface Judgement {
-  /** The reported counts when they can be charged; otherwise null. */
+  /** Holds the reported counts when they can be charged; otherwise null. */
   usage: ReportedUsage | null;
   doubt: Doubt | null;
-  /** The reported prompt tokens above the bound, which are not charged. */
+  /** Counts the reported prompt tokens above the bound, which are not charged. */
   excessTokens: number;
 }
 

@@ -5,7 +5,7 @@ export interface GenerationRate {
   pattern: RegExp;
   tokensPerSecond: number;
   source: string;
-  /** The date on which the source was read. */
+  /** Is the date on which the source was read. */
   asOf: string;
 }
 

@@ -9,7 +9,7 @@ import type { HoldFacts, HoldRequest, PromptSize } from './hold-request.ts';
 import { cheapestReached, dearestReached, tierBands } from './price-tiers.ts';
 
 const MICRO = 1_000_000n;
-/** The output limit of a request that states none, where the model has no default. It is clamped to the model's maximum like any other. */
+/** Is the output limit of a request that states none, where the model has no default. It is clamped to the model's maximum like any other. */
 const OUTPUT_LIMIT_DEFAULT = 4_096;
 /** Roles, separators and names the provider's template puts around each message. */
 const TOKENS_PER_MESSAGE = 16;
@@ -18,35 +18,35 @@ const BYTES_PER_TOKEN = 4;
 /** Output tokens a stream's hold covers ahead of what it has used (docs/design/metering.md#deduction). */
 export const SLICE_OUTPUT_TOKENS = 4_096;
 
-/** Amounts are charged tokens unless said otherwise. */
+/** Holds amounts in charged tokens unless said otherwise. */
 export interface HoldPlan {
-  /** The tokens to ask `admit` for: the full bound for JSON, the prompt and one slice for a stream. */
+  /** Counts the tokens to ask `admit` for: the full bound for JSON, the prompt and one slice for a stream. */
   wantTokens: number;
   /** Below this the request is refused: the prompt and one output token for each choice. */
   minTokens: number;
-  /** Output tokens per choice, to be written into the upstream request; not weighted. */
+  /** Limits the output tokens per choice, to be written into the upstream request; it is not weighted. */
   outputLimit: number;
   promptBound: number;
   /** Plain tokens of the prompt that the hold covers: they decide which tier of the price is the dearest one. */
   coveredPromptTokens: number;
-  /** Plain tokens of what the caller sends, which limits count: estimated, and at most. */
+  /** Counts the plain tokens of what the caller sends, which limits count: estimated, and at most. */
   promptTokens: { estimate: number; most: number };
   /** Bounds plain tokens, for budgets that count tokens as reported. */
   plainTokens: PlainTokens;
-  /** The part of the prompt bound, in plain tokens, for all but the text: messages, images, inputs without a bound. */
+  /** Is the part of the prompt bound, in plain tokens, for all but the text: messages, images, inputs without a bound. */
   besideTextTokens: number;
-  /** Tokens by which a stream's hold grows at a checkpoint. */
+  /** Counts the tokens by which a stream's hold grows at a checkpoint. */
   sliceTokens: number;
   /** The hold never needs to exceed this. */
   boundTokens: number;
-  /** Plain tokens, to judge the upstream's report by. */
+  /** Holds plain tokens by which the upstream's report is judged. */
   bounds: UsageBounds;
 }
 
 /**
- * The hold of one request (docs/design/metering.md#hold-size). One byte of text is at most one token, as byte-level BPE cannot emit more
+ * Sizes the hold of one request (docs/design/metering.md#hold-size). One byte of text is at most one token, as byte-level BPE cannot emit more
  * tokens than bytes. The dearest class stands for the whole prompt, and for the whole output: only the upstream knows what it will read from a cache.
- * Likewise the dearest tier of the price that the prompt can reach. Rounded up, like the charge; amounts beyond the safe integers saturate, and then no balance covers them.
+ * Likewise the dearest tier of the price that the prompt can reach. It is rounded up, like the charge; amounts beyond the safe integers saturate, and then no balance covers them.
  */
 export function planHold(asked: HoldRequest): HoldPlan {
   const promptTokens = promptTokensOf(asked);
@@ -121,10 +121,7 @@ export function isHeldWhole({
   return !isStream || isBackground;
 }
 
-/**
- * The output limit per choice that a smaller grant pays for in full, rounded down; at most the planned one.
- * For JSON requests, whose limit goes upstream before they start. `grantedTokens` in charged tokens.
- */
+/** Returns the output limit per choice that a smaller grant pays for in full, rounded down; at most the planned one. It serves JSON requests, whose limit goes upstream before they start. `grantedTokens` are charged tokens. */
 export function affordableOutput(asked: HoldRequest, grantedTokens: number): number {
   const request = atDearestTier(asked);
   const planned = outputLimitOf(request);
@@ -150,7 +147,7 @@ function textUpTo(request: HoldRequest, promptTokens: number): number {
   return Number(sent - besideTextOf(request));
 }
 
-/** At a price without tiers that the prompt reaches. */
+/** Computes it at a price without tiers that the prompt reaches. */
 function affordableTextAt(request: HoldRequest, chargedTokens: number): number {
   const { ask, price } = request;
   const firstTokens = smaller(

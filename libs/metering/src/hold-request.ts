@@ -7,13 +7,13 @@ import type { Overrun } from './credibility.ts';
 /** Holds the facts that size a hold; an `Ask` of libs/protocols has them. */
 export interface HoldFacts {
   isStream: boolean;
-  /** True when the answer continues without its caller, so that nothing can end it when a hold is used up. */
+  /** Is true when the answer continues without its caller, so that nothing can end it when a hold is used up. */
   isBackground?: boolean;
   /** True when the upstream gets no limit, so that the answer may be as long as the model allows. */
   isCompaction?: boolean;
-  /** The client's own limit; null when it gave none. */
+  /** Is the client's own limit; null when it gave none. */
   outputLimit: number | null;
-  /** The request's `n`. */
+  /** Is the request's `n`. */
   choices: number;
   prompt: PromptSize;
 }
@@ -22,23 +22,23 @@ export interface PromptSize {
   textBytes: number;
   messageCount: number;
   images: readonly ImageInput[];
-  /** The number of tools that the request defines. */
+  /** Is the number of tools that the request defines. */
   ownTools: number;
-  /** The names of vendor tools, whose definitions are in the provider's prompt. */
+  /** Lists the names of vendor tools, whose definitions are in the provider's prompt. */
   vendorTools: readonly string[];
-  /** The number of inputs that the request's bytes do not bound. */
+  /** Is the number of inputs that the request's bytes do not bound. */
   unboundedInputs: number;
-  /** The number of rounds in which provider tools may add input. */
+  /** Is the number of rounds in which provider tools may add input. */
   serverToolUses: number;
-  /** The most calls of provider tools that are charged by the call. */
+  /** Bounds the calls of provider tools that are charged by the call. */
   calls?: CallCounts;
   /** 1 when the provider may shorten the conversation before a round: it then reads everything again, and at most the window in each round. */
   compactions?: number;
-  /** The bytes that are not text, each at most a token. */
+  /** Counts the bytes that are not text, each at most a token. */
   otherBytes: number;
-  /** The bytes that are not text and may be billed as output, each at most a token. */
+  /** Counts the bytes that are not text and may be billed as output, each at most a token. */
   predictedBytes: number;
-  /** The conversation that the request continues without repeating it. */
+  /** Is the conversation that the request continues without repeating it. */
   thread?: ThreadSize;
 }
 
@@ -55,13 +55,13 @@ export type ModelSize = Pick<
 export interface HoldRequest {
   ask: HoldFacts;
   model: ModelSize;
-  /** The model's names at the upstreams that may serve the request. A name bounds what is added to the prompt. */
+  /** Holds the model's names at the upstreams that may serve the request. A name bounds what is added to the prompt. */
   upstreamModels: readonly string[];
   price: ChargeWeights;
   /** The default is 4,096. */
   sliceOutputTokens?: number;
   /** The tokens of the prompt's text; they replace the byte bound when that did not fit. */
   exactTextTokens?: number;
-  /** The overrun of upstreams that may serve the request. */
+  /** Is the overrun of upstreams that may serve the request. */
   overrun?: Overrun | null;
 }

@@ -5,7 +5,7 @@
 const POSITIONS = 2 ** 31;
 
 export class MergeHeap {
-  /** The position of the entry that was taken last. */
+  /** Is the position of the entry that was taken last. */
   rank = 0;
   position = 0;
   #keys = new Float64Array(1_024);

@@ -7,11 +7,7 @@ const MICRO = 1_000_000n;
 /** Maps premiums to millionths, for example `service_tier=priority` to 2_000_000. */
 export type Multipliers = Readonly<Record<string, number>>;
 
-/**
- * Returns the weights of a request that buys these dearer services: each weight of tokens, including tiers, times the multiplier of every service,
- * rounded up after each. Node and worker compute it from the same price version, so that a charge can be checked. Throws RangeError for a premium
- * without a multiplier in the version.
- */
+/** Returns the weights of a request that buys these dearer services: each weight of tokens, including tiers, times the multiplier of every service, rounded up after each. Node and worker compute it from the same price version, so that a charge can be checked. It throws RangeError for a premium without a multiplier in the version. */
 export function premiumWeights(
   price: ChargeWeights,
   multipliers: Multipliers,

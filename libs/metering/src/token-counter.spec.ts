@@ -40,7 +40,7 @@ const pieces = fc.oneof(
   fc.array(fc.string({ unit: 'binary', maxLength: 6 }).map(withoutMark), { maxLength: 30 }),
 );
 
-/** Runs of few characters, as no writer of prose makes them. */
+/** Makes runs of few characters, as no writer of prose makes them. */
 const unbroken = fc
   .array(
     fc.tuple(
@@ -69,7 +69,7 @@ const unbroken = fc
   )
   .map((runs) => runs.map(([unit, times]) => unit.repeat(times)).join(''));
 
-/** Milliseconds that the work takes. */
+/** Returns the milliseconds that the work takes. */
 function costOf(work: () => unknown): number {
   const startedAt = performance.now();
   work();

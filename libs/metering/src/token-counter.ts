@@ -10,7 +10,7 @@ export { countTokens };
 
 /** A text has at least its bytes divided by this many tokens. */
 export const BYTES_PER_TOKEN_MAX = TOKEN_BYTES_MAX;
-/** The work between two pauses: half a millisecond for prose, two for the worst text. */
+/** Bounds the work between two pauses: half a millisecond for prose, two for the worst text. */
 const BATCH_CHARS = 4_096;
 /** A sign after a letter or digit always starts a new piece; an apostrophe may belong to the word, and a mark to its letter. */
 const SIGN_AFTER_WORD = /(?<=[\p{L}\p{N}])[^\s\p{L}\p{N}\p{M}']/gu;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 
-/** The length of o200k's longest token, 128 blanks. */
+/** Is the length of o200k's longest token, 128 blanks. */
 export const TOKEN_BYTES_MAX = 128;
 /** Is greater than every rank. */
 export const NO_RANK = 2 ** 30;

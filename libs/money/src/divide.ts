@@ -1,4 +1,4 @@
-/** Integer divisions that name their rounding. Dividends may be negative; divisors must be positive. */
+/** Divides integers and names the rounding. Dividends may be negative; divisors must be positive. */
 export function divideCeil(dividend: bigint, divisor: bigint): bigint {
   return -divideFloor(-dividend, divisor);
 }

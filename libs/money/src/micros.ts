@@ -1,8 +1,8 @@
-/** Money as an exact count of millionths of the configured currency. `number` never holds money. */
+/** Holds money as an exact count of millionths of the configured currency. `number` never holds money. */
 export type Micros = bigint & { readonly __micros: unique symbol };
 
 export const MICROS_PER_UNIT = 1_000_000n;
-/** bigint column of PostgreSQL. */
+/** Is the maximum of a bigint column of PostgreSQL. */
 const MICROS_MAX = 9_223_372_036_854_775_807n;
 const DECIMAL_PATTERN = /^(-?)(\d{1,13})(?:\.(\d{1,6}))?$/;
 
@@ -26,7 +26,7 @@ export function parseAmount(input: string | number): Micros {
   return micros(sign === '-' ? -value : value);
 }
 
-/** Decimal string without trailing zeros: 1500000n -> "1.5". */
+/** Writes a decimal string without trailing zeros: 1500000n -> "1.5". */
 export function formatAmount(value: bigint): string {
   const sign = value < 0n ? '-' : '';
   const absolute = value < 0n ? -value : value;

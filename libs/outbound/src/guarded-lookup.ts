@@ -8,7 +8,7 @@ export class AddressRefused extends Error {
   readonly code = 'ADDRESS_REFUSED';
 }
 
-/** Every address of a name. */
+/** Resolves a name to all its addresses. */
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 /** Returns the reason why this host must not be dialled, if it is an address; a name is judged by `guardedLookup`. */

@@ -16,7 +16,7 @@ let server: Socket;
 const asked: string[] = [];
 const withheld: (() => void)[] = [];
 let isSilent = true;
-/** The names that the DNS server knows. It never answers a name that begins with "silent". */
+/** Holds the names that the DNS server knows. It never answers a name that begins with "silent". */
 const known = new Map([
   ['provider.test', '192.0.2.1'],
   ['models.cluster.test', '192.0.2.2'],
@@ -48,7 +48,7 @@ function nameIn(question: Buffer): string {
   return labels.join('.').toLowerCase();
 }
 
-/** RFC 1035: the question with one A record, or with the code of a name that does not exist. */
+/** Answers as RFC 1035 says: the question with one A record, or with the code of a name that does not exist. */
 function answerTo(question: Buffer, name: string): Buffer {
   const end = question.indexOf(0, 12) + 5;
   const isForA = question.readUInt16BE(end - 4) === 1;

@@ -5,7 +5,7 @@ import { networkInterfaces } from 'node:os';
 import { callbackify } from 'node:util';
 import { OneByOne } from './one-by-one.ts';
 
-/** The two files that the system's own resolver reads before it asks a server. */
+/** Names the two files that the system's own resolver reads before it asks a server. */
 export interface ResolverFiles {
   hosts: string;
   resolv: string;
@@ -22,9 +22,9 @@ const DOMAINS_MAX = 6;
 const DOTS_MAX = 15;
 
 /**
- * Every address of a name, asked without a thread. The system's `getaddrinfo` keeps a thread of the pool that Node shares until the DNS server
+ * Finds every address of a name without a thread. The system's `getaddrinfo` keeps a thread of the pool that Node shares until the DNS server
  * answers, and the owner of the name chooses that server: a few such names would keep PostgreSQL's and Redis' own lookups waiting.
- * Names in the hosts file come first, then DNS by c-ares with the search domains, as the system does. What neither knows the system is asked for
+ * Names in the hosts file come first, then DNS by c-ares with the search domains, as the system does. The system is asked for what neither knows
  * (mDNS, LDAP, a server that c-ares cannot read), one name at a time, so that one thread at most is kept.
  */
 export class NameLookup {
@@ -35,7 +35,7 @@ export class NameLookup {
 
   constructor(private readonly files = SYSTEM_FILES) {}
 
-  /** Rejects with the code of the last one asked. The list is never empty. */
+  /** Rejects with the code of the last one asked. It never resolves with an empty list. */
   async addresses(hostname: string): Promise<LookupAddress[]> {
     const family = isIP(hostname);
     if (family !== 0) return [{ address: hostname, family }];
@@ -85,7 +85,7 @@ export const addressesOf = (hostname: string): Promise<LookupAddress[]> =>
   shared.addresses(hostname);
 
 const ask = callbackify(addressesOf);
-/** In the shape that sockets take, for connections to names that are not the installation's own. */
+/** Looks a name up in the shape that sockets take, for connections to names that are not the installation's own. */
 export const lookupName: LookupFunction = (hostname, options, callback) =>
   ask(hostname, (error, addresses) => {
     const [first] = addresses ?? [];
@@ -93,7 +93,7 @@ export const lookupName: LookupFunction = (hostname, options, callback) =>
     return options.all ? callback(null, addresses) : callback(null, first.address, first.family);
   });
 
-/** Empty where DNS says that there is none, or cannot say. Throws when it did not answer in time: the system would wait for the same server. */
+/** Returns an empty list where DNS says that there is none, or cannot say. Throws when it did not answer in time: the system would wait for the same server. */
 async function askDns(name: string): Promise<LookupAddress[]> {
   const answers = await Promise.allSettled([
     dns.promises.resolve4(name),
@@ -115,7 +115,7 @@ const isTimeout = (error: unknown): boolean =>
 
 const isOfThisMachine = (name: string): boolean => /^(.*\.)?localhost$/.test(name);
 
-/** RFC 3493's AI_ADDRCONFIG, which sockets ask for. */
+/** Is RFC 3493's AI_ADDRCONFIG, which sockets ask for. */
 function hasIpv6(): boolean {
   return Object.values(networkInterfaces()).some((addresses) =>
     addresses?.some(
@@ -124,7 +124,7 @@ function hasIpv6(): boolean {
   );
 }
 
-/** resolv.conf(5): a name with fewer dots than `ndots` is looked for in the search domains first. One that ends in a dot is whole. */
+/** Lists the names to try by resolv.conf(5): a name with fewer dots than `ndots` is looked for in the search domains first. A name that ends in a dot is whole. */
 function candidates(name: string, { domains, dots }: Settings): string[] {
   if (name.endsWith('.')) return [name.slice(0, -1)];
   const searched = domains.map((domain) => `${name}.${domain}`);

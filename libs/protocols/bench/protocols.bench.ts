@@ -2,12 +2,9 @@ import { setImmediate } from 'node:timers/promises';
 import { createExchange, parseAsk, parseAskInTurns } from '../src/index.ts';
 import type { ClientProtocol, Exchange, UpstreamProtocol } from '../src/index.ts';
 
-/**
- * Measures how fast stream bytes go through an exchange, and what one chat body costs to parse. Run: `node libs/protocols/bench/protocols.bench.ts`
- * (after a build). One process, one core; quote the median.
- */
+/** Measures how fast stream bytes go through an exchange, and what one chat body costs to parse. Run it by `node libs/protocols/bench/protocols.bench.ts` (after a build). It uses one process on one core; quote the median. */
 const RUNS = 9;
-/** The bytes that a socket typically hands over at once. */
+/** Is how many bytes a socket typically hands over at once. */
 const CHUNK_BYTES = 16 * 1024;
 
 const ASKS: Record<'chat' | 'messages', object> = {
@@ -140,7 +137,7 @@ process.stdout.write(
   `${`parseAsk, ${(body.length / 1024).toFixed(0)} KB chat body`.padEnd(44)} ${((body.length * parses) / 1e3 / parseMs).toFixed(0).padStart(5)} MB/s ${((parseMs * 1e3) / parses).toFixed(1).padStart(6)} us/body\n`,
 );
 
-/** The longest that a body of the largest size keeps everything else waiting. */
+/** Is a body of the largest size, which keeps everything else waiting the longest. */
 const large = Buffer.from(
   JSON.stringify({
     model: 'alias',

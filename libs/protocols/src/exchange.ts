@@ -19,31 +19,31 @@ export type { ClientProtocol };
 export interface Ask {
   protocol: ClientProtocol;
   raw: Uint8Array;
-  /** The positions of the top-level members in `raw`. */
+  /** Holds the positions of the top-level members in `raw`. */
   layout: JsonLayout;
   body: Readonly<Record<string, unknown>>;
   model: string;
-  /** True for `/v1/responses/compact`, whose answer is a shorter form of the input. */
+  /** Is true for `/v1/responses/compact`, whose answer is a shorter form of the input. */
   isCompaction: boolean;
-  /** The fields that the protocol's table names, except settings. */
+  /** Holds the fields that the protocol's table names, except settings. */
   fields: readonly FoundField[];
   serverTools: readonly ServerTool[];
   nestedModels: readonly NestedModel[];
   isStream: boolean;
-  /** True when the answer is made whether or not its caller waits. */
+  /** Is true when the answer is made whether or not its caller waits. */
   isBackground: boolean;
-  /** The client's own output limit (the largest of all such fields); null when it gave none. */
+  /** Is the client's own output limit (the largest of all such fields); null when it gave none. */
   outputLimit: number | null;
-  /** The value of `n`, 1 by default. */
+  /** Is the value of `n`, which is 1 by default. */
   choices: number;
-  /** True when a chat client asked for `stream_options.include_usage`. */
+  /** Is true when a chat client asked for `stream_options.include_usage`. */
   wantsStreamUsage: boolean;
   prompt: PromptFacts;
   /** The original request of Gemini; all other members are of the equivalent chat request. */
   generate?: GenerateBody;
 }
 
-/** Protocols with an endpoint that counts the tokens of a prompt. */
+/** Names the protocols with an endpoint that counts the tokens of a prompt. */
 export type CountingProtocol = Extract<ClientProtocol, 'messages' | 'responses' | 'generate'>;
 export interface CountAsk extends Pick<Ask, 'raw' | 'layout' | 'body' | 'model' | 'generate'> {
   protocol: CountingProtocol;
@@ -51,29 +51,29 @@ export interface CountAsk extends Pick<Ask, 'raw' | 'layout' | 'body' | 'model' 
 
 /** Holds the facts that hold sizing needs (docs/design/metering.md#hold-size). */
 export interface PromptFacts {
-  /** The UTF-8 bytes of all text that becomes prompt tokens: messages, system, tools, schemas. A token array counts one per token. */
+  /** Counts the UTF-8 bytes of all text that becomes prompt tokens: messages, system, tools, schemas. A token array counts one per token. */
   textBytes: number;
   messageCount: number;
   /** The number of images, inline or referenced; providers scale them to a documented size. `textBytes` excludes their bytes. */
   imageCount: number;
-  /** The images one by one. */
+  /** Holds the images one by one. */
   images: readonly ImageInput[];
   /** The request's tools: the client's own are counted, vendors' are named without their version. */
   ownTools: number;
   vendorTools: readonly string[];
-  /** The number of inputs that the request's bytes do not bound: documents, videos, files and other stored input. */
+  /** Is the number of inputs that the request's bytes do not bound: documents, videos, files and other stored input. */
   unboundedInputs: number;
   /** The number of rounds in which provider tools may add input; each reads the prompt again. */
   serverToolUses: number;
-  /** The most calls of the provider's tools, by the class that counts them. */
+  /** Bounds the calls of the provider's tools, by the class that counts them. */
   calls?: CallCounts;
   /** The number of times that the provider may shorten the conversation first; each time it reads all of it and writes a summary. */
   compactions?: number;
-  /** The bytes that are not text, at most a token each: inline audio, and unknown members, which an upstream may read as prompt. */
+  /** Counts the bytes that are not text, at most a token each: inline audio, and unknown members, which an upstream may read as prompt. */
   otherBytes: number;
   /** The bytes of a predicted output, which is billed as output where the model does not use it; `textBytes` excludes them. */
   predictedBytes: number;
-  /** The conversation that the request continues, which its provider reads, too. */
+  /** Is the conversation that the request continues, which its provider reads, too. */
   thread?: ThreadSize;
   /** Joins all prompt text on demand, for exact tokenising when the byte bound does not fit. */
   text(): string;
@@ -147,7 +147,7 @@ export interface StoredIds {
 export interface PromptCaching {
   /** Only requests of one account share a derived key. */
   readonly accountId: number;
-  /** True when requests without marks get them, although cache writes may cost more. */
+  /** Is true when requests without marks get them, although cache writes may cost more. */
   readonly marks: boolean;
 }
 
@@ -157,28 +157,28 @@ export interface ExchangeRequest {
   /** Is needed where the upstream stores answers. */
   ids?: StoredIds;
   upstreamModel: string;
-  /** The granted output tokens of each choice, limited by model and balance; null for embeddings. */
+  /** Counts the granted output tokens of each choice, limited by model and balance; null for embeddings. */
   outputLimit: number | null;
-  /** The fields of the request that must not reach the upstream. */
+  /** Lists the fields of the request that must not reach the upstream. */
   dropped?: readonly DroppedField[];
-  /** The route's field for the default limit on chat upstreams. */
+  /** Is the route's field for the default limit on chat upstreams. */
   outputLimitField: 'max_tokens' | 'max_completion_tokens';
   /** Is absent where nothing is added for a cache. */
   caching?: PromptCaching;
-  /** The largest prompt and answer in plain tokens; needed for a message thread. */
+  /** Bounds prompt and answer in plain tokens; a message thread needs it. */
   bounds?: ThreadSize;
-  /** The client's request headers, with lower-case names. */
+  /** Holds the client's request headers, with lower-case names. */
   clientHeaders: Readonly<Record<string, string | undefined>>;
-  /** The request id (a UUIDv7). It gives made-up ids their text and made-up timestamps their time, so that an exchange needs no clock. */
+  /** Is the request id (a UUIDv7). It gives made-up ids their text and made-up timestamps their time, so that an exchange needs no clock. */
   idSeed: string;
 }
 
-/** Converts a request to bytes for one upstream, and its answer to bytes for the client. It is pure: no I/O, no clock. */
+/** Converts a request to bytes for one upstream, and its answer to bytes for the client. It is pure and uses neither I/O nor a clock. */
 export interface Exchange {
-  /** The path after the upstream's base_url: `/chat/completions`, `/messages`, `/embeddings`, `/responses`. */
+  /** Is the path after the upstream's base_url: `/chat/completions`, `/messages`, `/embeddings`, `/responses`. */
   readonly path: string;
   readonly requestBody: Uint8Array;
-  /** The protocol headers to send upstream (`anthropic-version`, `anthropic-beta`), from the client or chosen by the translator. */
+  /** Holds the protocol headers to send upstream (`anthropic-version`, `anthropic-beta`), from the client or chosen by the translator. */
   readonly requestHeaders: Readonly<Record<string, string>>;
   /** Reads a whole 2xx JSON answer. */
   readJson(body: Uint8Array): JsonReading;
@@ -198,11 +198,11 @@ export type JsonReading =
       body: Uint8Array;
       usage: ReportedUsage | null;
       outputText: string;
-      /** The number of tool calls in the output. */
+      /** Is the number of tool calls in the output. */
       calls: number;
-      /** The number of arguments of those calls. */
+      /** Is the number of arguments of those calls. */
       callArguments: () => number;
-      /** The native id of an answer that its upstream is still making; absent for a finished one. */
+      /** Is the native id of an answer that its upstream is still making; absent for a finished one. */
       unfinished?: string | null;
     }
   /** A 200 with an error, HTML, or unreadable content: nothing was delivered. */
@@ -238,15 +238,15 @@ export interface StreamReader {
   readonly hasContent: boolean;
   /** True when the upstream stated why it stopped: the answer is complete, whatever happens to the connection. */
   readonly hasFinish: boolean;
-  /** The upstream's figures so far, in normal form; null before any. */
+  /** Holds the upstream's figures so far, in normal form; null before any. */
   readonly usage: ReportedUsage | null;
-  /** True when `usage` is final (not only message_start's). */
+  /** Is true when `usage` is final (not only message_start's). */
   readonly isUsageFinal: boolean;
-  /** The native id of an answer that its upstream continues making after this stream ends early; null or absent for any other. */
+  /** Is the native id of an answer that its upstream continues making after this stream ends early; null or absent for any other. */
   readonly backgroundId?: string | null;
   /** Is true when nothing of this attempt was delivered, because it is not known to continue the cut answer. */
   readonly isWithheld?: boolean;
-  /** The text of this attempt that was not delivered because the client had it. */
+  /** Is the text of this attempt that was not delivered because the client had it. */
   readonly overlap?: string;
 }
 
@@ -269,11 +269,11 @@ export interface UpstreamError {
     /** The answer is larger than the gateway reads. */
     | 'answer_too_large'
     | 'unsupported';
-  /** The redacted text for the client. The upstream's own text is kept only for 400 and 413. */
+  /** Is the redacted text for the client. The upstream's own text is kept only for 400 and 413. */
   message: string;
   param: string | null;
   code: string | null;
-  /** The status of the upstream's answer, when there was one. */
+  /** Is the status of the upstream's answer, when there was one. */
   upstreamStatus: number | null;
   retryAfterMs: number | null;
   /** A client's program reads these members: `ClientError.details`. */

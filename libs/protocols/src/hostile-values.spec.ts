@@ -110,7 +110,7 @@ const isEmbedding = (protocol: ClientProtocol): boolean =>
 const dialectsOf = (protocol: ClientProtocol): UpstreamProtocol[] =>
   isEmbedding(protocol) || protocol === 'completions' ? ['openai'] : ['openai', 'anthropic'];
 
-/** The value once for each value inside, with another in its place. */
+/** Yields the value once for each value inside, with another in its place. */
 function* withOneReplaced(value: unknown, by: unknown): Generator {
   if (typeof value !== 'object' || value === null) return;
   for (const [name, item] of Object.entries(value)) {

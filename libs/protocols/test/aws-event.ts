@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 
-/** A message, written after the description of the format and not by the library that reads it. */
+/** Writes a message after the description of the format, not by the library that reads it. */
 export function awsMessage(headers: Record<string, string>, payload: string): Buffer {
   const head = Buffer.concat(
     Object.entries(headers).map(([name, value]) => {
@@ -25,7 +25,7 @@ export function awsMessage(headers: Record<string, string>, payload: string): Bu
   return Buffer.concat([whole, sum]);
 }
 
-/** An event of one member, which is its type. */
+/** Writes an event of one member, which is its type. */
 export function awsEvent(event: object): Buffer {
   const [[type, payload] = ['', null]] = Object.entries(event);
   return awsMessage({ ':message-type': 'event', ':event-type': type }, JSON.stringify(payload));

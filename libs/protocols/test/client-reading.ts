@@ -2,7 +2,7 @@ import type { Exchange } from '../src/index.ts';
 import { readChat, readMessages, type Reading } from './direct-reading.ts';
 import { drive, jsonEvents, type Loose } from './drive.ts';
 
-/** The protocols in which a client can ask for a conversation. */
+/** Names the protocols in which a client can ask for a conversation. */
 export const CLIENTS = ['chat', 'messages', 'responses'] as const;
 export type Client = (typeof CLIENTS)[number];
 

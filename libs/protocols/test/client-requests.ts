@@ -5,7 +5,7 @@ const IMAGE = {
   image_url: { url: 'data:image/png;base64,QUI=', detail: 'low' },
 };
 
-/** A rich request of each protocol. */
+/** Has a rich request of each protocol. */
 export const CLIENT_REQUESTS: Readonly<Record<ClientProtocol, object>> = {
   chat: {
     model: 'm',

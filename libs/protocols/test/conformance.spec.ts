@@ -10,7 +10,7 @@ import type { Loose } from './drive.ts';
 import { describeRecorded, recordings, upstreamBytes } from './fixtures.ts';
 import type { Recording } from './fixtures.ts';
 
-/** Every recorded answer as the upstream's, through every exchange that can carry it. Cut at odd places, so that no test depends on chunk borders. */
+/** Every recorded answer is the upstream's, through every exchange that can carry it. It is cut at odd places, so that no test depends on chunk borders. */
 const CUTS = [1, 7, 64, 3, 1024];
 
 /** Two messages that were joined when the recording was saved; as one stream it is against the protocol. */
@@ -156,7 +156,7 @@ describeRecorded('same protocol: recorded streams', () => {
   );
 });
 
-/** Chunk by chunk, with the closed list's members taken out of both sides. */
+/** Compares chunk by chunk, with the closed list's members removed from both sides. */
 function expectClosedList(upstream: string, client: string, includeUsage: boolean): void {
   const isUsageChunk = (chunk: Loose): boolean =>
     (chunk['choices'] ?? []).length === 0 &&
@@ -249,7 +249,7 @@ describeRecorded('translated: recorded answers for /v1/responses', () => {
   );
 });
 
-/** The usage the client received, read back into normal form. */
+/** Reads the usage that the client received back into normal form. */
 /** Messages have no words for audio and images: they are part of their input and output. */
 function asMessages(usage: TokenUsage | null): TokenUsage | null {
   return (

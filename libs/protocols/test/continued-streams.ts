@@ -133,7 +133,7 @@ export function readerOf(ask: Ask, upstreamProtocol: UpstreamProtocol): StreamRe
 /** Returns the words by which a model that obeys continues a text. */
 export function obedient(delivered: string, words: readonly string[]): string[] {
   const anchor = anchorOf(delivered) ?? '';
-  // In pieces, as streams have it.
+  // The answer comes in pieces, as streams have it.
   return [anchor.slice(0, 2), anchor.slice(2), ...words];
 }
 

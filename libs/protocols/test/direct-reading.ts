@@ -6,7 +6,7 @@ export interface Reading {
   text: string;
   thinking: string;
   tools: { name: string; args: unknown }[];
-  /** In chat's words. */
+  /** Is in chat's words. */
   finish: string;
 }
 
@@ -102,7 +102,7 @@ export function readMessages(bytes: Buffer, isStream: boolean): Reading {
   };
 }
 
-/** The first message of a stream (two recordings hold two in a row). */
+/** Assembles the first message of a stream (two recordings hold two in a row). */
 function assembled(text: string): Loose {
   const content: Loose[] = [];
   let stop_reason = '';

@@ -6,7 +6,7 @@ export const RID = '0193478e-7c00-7000-8000-0123456789ab';
 
 const PATH_CALL = { model: 'm', isStream: true, isArray: false };
 
-/** An exchange for a request given as a value or as JSON text. */
+/** Makes an exchange for a request given as a value or as JSON text. */
 export function exchangeOf(
   protocol: ClientProtocol,
   upstreamProtocol: UpstreamProtocol,
@@ -74,7 +74,7 @@ export function wireEvents(text: string): WireEvent[] {
 /** Test data is read loosely: a wrong guess shows as a failing expectation. */
 export type Loose = ReturnType<typeof JSON.parse>;
 
-/** The JSON of every event but `[DONE]`. */
+/** Returns the JSON of every event but `[DONE]`. */
 export function jsonEvents(text: string): Loose[] {
   return wireEvents(text)
     .filter(({ data }) => data.trim() !== '[DONE]')

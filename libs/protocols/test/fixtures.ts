@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, test } from '@jest/globals';
 
-/** Recorded provider traffic, kept beside the repository (`../shared/fixtures`) or where TOLLGATE_FIXTURES says. Never copied into it. */
+/** Holds recorded provider traffic, kept beside the repository (`../shared/fixtures`) or where TOLLGATE_FIXTURES says. It is never copied into the repository. */
 const FOLDER =
   process.env['TOLLGATE_FIXTURES'] ??
   resolve(dirname(fileURLToPath(import.meta.url)), '../../../../shared/fixtures');
@@ -17,12 +17,12 @@ export interface Recording {
   isStream: boolean;
   status: number;
   hasError: boolean;
-  /** The value that the index found; null when the recording has none. */
+  /** Is the value that the index found; null when the recording has none. */
   usage: unknown;
   requestFile: string | null;
 }
 
-/** `describe` that says it was skipped, and why, where the recordings are absent. */
+/** Is `describe`, which says that it was skipped, and why, where the recordings are absent. */
 export function describeRecorded(name: string, body: () => void): void {
   if (hasFixtures) describe(name, body);
   else
@@ -55,7 +55,7 @@ function toRecording(cells: string[], names: string[]): Recording {
   };
 }
 
-/** A recording of a provider's own interface, from `providers/`. */
+/** Describes a recording of a provider's own interface, from `providers/`. */
 export interface ProviderRecording {
   name: string;
   url: string;

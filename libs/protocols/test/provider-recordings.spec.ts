@@ -5,7 +5,7 @@ import { exchangeOf } from './drive.ts';
 import { describeRecorded, providerRecordings } from './fixtures.ts';
 import { RECORDED_PROVIDERS } from './recorded-providers.ts';
 
-/** Every recorded conversation of a provider, as its answer to clients of each protocol. What it says and reports is read from the recording alone. */
+/** Every recorded conversation of a provider is its answer to clients of each protocol. Its words and its report are read from the recording alone. */
 describe.each(RECORDED_PROVIDERS)('$folder', ({ folder, protocol, baseUrl, isAnswer, read }) => {
   const answers = providerRecordings(folder).filter(
     (recording) => recording.status === 200 && isAnswer(recording),

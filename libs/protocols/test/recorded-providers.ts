@@ -6,7 +6,7 @@ import type { ProviderRecording } from './fixtures.ts';
 /** Holds the content of a recording, read without the library. */
 export interface Recorded {
   says: Pick<Reading, 'text' | 'thinking' | 'tools'> & { prompt: number; output: number };
-  /** The classes of the report that the recording shows. */
+  /** Holds the classes of the report that the recording shows. */
   usage: Partial<TokenUsage>;
 }
 

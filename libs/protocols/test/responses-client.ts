@@ -1,7 +1,7 @@
 import { exchangeOf, type Loose } from './drive.ts';
 import type { Exchange } from '../src/exchange.ts';
 
-/** A client of /v1/responses with tools of each kind, and upstream streams of both protocols that call them. */
+/** These serve a client of /v1/responses with tools of each kind, and upstream streams of both protocols that call them. */
 export const sent = (exchange: Exchange): Loose =>
   JSON.parse(Buffer.from(exchange.requestBody).toString());
 export const toChat = (body: object, upstreamModel = 'gpt-5'): Loose =>

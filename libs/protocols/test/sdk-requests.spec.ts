@@ -54,7 +54,7 @@ const CHAT: Every<ChatCompletionCreateParamsNonStreaming> = {
   web_search_options: {},
 };
 
-/** Sent as headers of their own. */
+/** Names fields that are sent as headers of their own. */
 type SentAsHeaders = 'betas' | 'user_profile_id' | 'workspace_id';
 
 const MESSAGES: Every<Omit<MessageCreateParamsNonStreaming, SentAsHeaders>> = {
@@ -156,7 +156,7 @@ const CASES: Record<Direction, { every: Body; base: Body; translate: (body: Body
     translate: chatBodyOf,
   },
 };
-/** Fields that carry the request itself, and the form of its answer. */
+/** Names fields that carry the request itself, and the form of its answer. */
 const CARRIERS = new Set(['model', 'messages', 'input', 'stream', 'stream_options']);
 
 describe.each(Object.keys(CASES) as Direction[])('%s', (direction) => {

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 
-/** A third set of whole answers and of what a second model makes of them, from words and forms that the other two do not have. */
+/** Makes a third set of whole answers and of what a second model makes of them, from words and forms that the other two do not have. */
 export type Dice = () => number;
 
-/** Numbers from 0 to 1 that a name decides. */
+/** Returns numbers from 0 to 1 that a name decides. */
 export function diceOf(name: string): Dice {
   let count = 0;
   return () => {
@@ -51,7 +51,7 @@ const prose =
       many(between(1, 5, dice), () => sentence(script, dice)).join(UNSPACED.has(script) ? '' : ' '),
     ).join('\n\n');
 
-/** Lines that return again and again. */
+/** Writes lines that return again and again. */
 function villanelle(dice: Dice): string {
   const [first, third] = [sentence('latin', dice), sentence('latin', dice)];
   return many(6, (verse) =>
@@ -141,7 +141,7 @@ export const WHOLE_THIRD: Readonly<Record<string, (dice: Dice) => string>> = {
 
 type Disobey = (whole: string, cut: number, dice: Dice) => string;
 
-/** Self-talk in words of no language. */
+/** Writes self-talk in words of no language. */
 const babble = (dice: Dice): string => {
   const script = pick(Object.keys(SYLLABLES), dice);
   const text = pick([sentence, (name: string, with_: Dice) => words(name, 3, with_)], dice)(

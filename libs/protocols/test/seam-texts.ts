@@ -176,7 +176,7 @@ const chinese = textsOf('apps/console/src/words/zh/*.ts')
   .filter((text) => text.length > LENGTH_MIN);
 const answers = recordedAnswers();
 
-/** Answers that a second model is asked to continue. */
+/** Makes answers that a second model is asked to continue. */
 export const WHOLE: Readonly<Record<string, fc.Arbitrary<string>>> = {
   documents: windowsOf(textsOf('docs/*.md').concat(textsOf('docs/*/*.md'))),
   'source code': windowsOf(
@@ -240,7 +240,7 @@ function drifted(text: string, share: number, dice: Dice): string {
   });
 }
 
-/** A place before the cut at which a sentence or a line begins; the beginning where there is none. */
+/** Returns a place before the cut at which a sentence or a line begins; the beginning where there is none. */
 function sentenceStart(text: string, cut: number, dice: Dice): number {
   const starts = [
     ...text.slice(0, Math.floor(cut * 0.8)).matchAll(/(?<=[.!?。]\s?|\n)(?=\S)/gu),
@@ -248,7 +248,7 @@ function sentenceStart(text: string, cut: number, dice: Dice): number {
   return starts.length === 0 ? 0 : pick(starts, dice);
 }
 
-/** The last place before the cut at which a line or a sentence begins that has a word before the cut. */
+/** Returns the last place before the cut at which a line or a sentence begins that has a word before the cut. */
 function ownStart(text: string, cut: number): number {
   const starts = [...text.slice(0, cut).matchAll(/(?<=^|\n|[.!?。] ?)(?=[^\n]*?[\p{L}\p{N}])/gu)];
   return starts.findLast(({ index }) => /[\p{L}\p{N}]/u.test(text.slice(index, cut)))?.index ?? 0;
@@ -268,7 +268,7 @@ export const DISOBEDIENT: Readonly<Record<string, Disobey>> = {
     pick(['```\n', '> ', '# Answer\n\n', '"', '```markdown\n', '**'], dice) + whole,
   paraphrases: (whole, cut, dice) => drifted(whole.slice(0, cut), 0.35, dice) + whole.slice(cut),
 };
-/** Only texts that no line of another says, so that a place is a place. */
+/** Lists only texts that no line of another says, so that a place is unambiguous. */
 export const DISOBEYED = [
   'documents',
   'source code',

@@ -19,7 +19,7 @@ export type ProblemCode =
 
 export interface ConfigProblem {
   code: ProblemCode;
-  /** `error`: callers are refused because of it. `warning`: probably not meant. */
+  /** Is `error` where callers are refused because of it, and `warning` where it is probably not meant. */
   severity: 'error' | 'warning';
   subject: { kind: 'model' | 'upstream' | 'route'; id: number };
   message: string;

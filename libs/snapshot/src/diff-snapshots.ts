@@ -14,10 +14,10 @@ export interface KindDiff {
 }
 export interface DiffSubject {
   id: number;
-  /** Model or upstream name; for a route both, `gpt-4o → main`. */
+  /** Is the model or upstream name; for a route both, as `gpt-4o → main`. */
   name: string;
 }
-/** `path` like `prices[0].weight_input`. `from` is absent where a field appeared, `to` where it went. A secret is never shown, only that it changed. */
+/** Describes a change at a `path` such as `prices[0].weight_input`. `from` is absent where a field appeared, `to` where it went. A secret is never shown, only that it changed. */
 export interface FieldChange {
   path: string;
   from?: unknown;

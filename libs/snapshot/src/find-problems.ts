@@ -4,7 +4,7 @@ import { knownWindow } from './known-window.ts';
 import type { ModelRow, PriceRow, RouteRow, RoutingRows, UpstreamRow } from './routing-rows.ts';
 import { upstreamProblems } from './upstream-problems.ts';
 
-/** Returns what an administrator should know about the configuration before or after it is published. Deterministic for one `nowMs`. */
+/** Returns what an administrator should know about the configuration before or after it is published. It is deterministic for one `nowMs`. */
 export function findProblems(rows: RoutingRows, nowMs: number): ConfigProblem[] {
   const upstreams = new Map(rows.upstreams.map((upstream) => [upstream.id, upstream]));
   const models = new Map(rows.models.map((model) => [model.id, model]));
@@ -171,7 +171,7 @@ function routeProblems(
   return found;
 }
 
-/** All but the first (lowest id) of each group that shares a key. */
+/** Returns all but the first (lowest id) of each group that shares a key. */
 function duplicates<T extends { id: number }>(rows: readonly T[], keyOf: (row: T) => string): T[] {
   return [
     ...Map.groupBy(

@@ -6,7 +6,7 @@ function routeWindow({ contextWindow, familyContextWindow }: RouteRow): number |
 }
 
 /**
- * The context window of a model: its own, else the largest of its routes, where it is known of each. A request whose input nothing bounds holds it,
+ * Returns the context window of a model: its own, else the largest of its routes, where it is known of each. A request whose input nothing bounds holds it,
  * whichever route serves it.
  */
 export function knownWindow(

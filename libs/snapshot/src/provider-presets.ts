@@ -4,17 +4,17 @@ import type { FurtherEndpoint, UpstreamProtocol } from '@tollgate/contracts';
 export interface ProviderPreset {
   readonly title: string;
   readonly protocol: UpstreamProtocol;
-  /** The address with its version segment; a part in braces differs by customer or installation. */
+  /** Is the address with its version segment; a part in braces differs by customer or installation. */
   readonly base_url: string;
-  /** False for servers that take requests without a key. */
+  /** Is false for servers that take requests without a key. */
   readonly needs_key: boolean;
-  /** The endpoints that it has beside those of every server of its protocol. */
+  /** Lists the endpoints that it has beside those of every server of its protocol. */
   readonly endpoints: readonly FurtherEndpoint[];
-  /** Closing a stream ends what it generates and bills. False where no page states that. */
+  /** Is true when closing a stream ends what it generates and bills; false where no page states that. */
   readonly stops_billing_on_close: boolean;
-  /** The page that states it; null where none does, and for a server that bills nothing. */
+  /** Is the page that states it; null where none does, and for a server that bills nothing. */
   readonly close_source: string | null;
-  /** The page that states the address. */
+  /** Is the page that states the address. */
   readonly source: string;
 }
 
@@ -24,7 +24,7 @@ export interface ProviderPreset {
  */
 const CLOSED_STREAMS = 'https://openrouter.ai/docs/api-reference/streaming#stream-cancellation';
 
-/** The providers by name. */
+/** Holds the providers by name. */
 export const PROVIDER_PRESETS = {
   openai: hosted('OpenAI', 'https://api.openai.com/v1', {
     endpoints: ['responses', 'completions'],
@@ -147,7 +147,7 @@ export const PROVIDER_PRESETS = {
 export type PresetName = keyof typeof PROVIDER_PRESETS;
 export const PRESET_NAMES = Object.keys(PROVIDER_PRESETS) as [PresetName, ...PresetName[]];
 
-/** A part of an address that the administrator fills in. */
+/** Matches a part of an address that the administrator fills in. */
 const BLANK = /\{\w+\}/;
 
 export function hasBlank({ base_url }: Pick<ProviderPreset, 'base_url'>): boolean {

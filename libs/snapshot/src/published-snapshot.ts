@@ -8,7 +8,7 @@ import {
   type SnapshotDocument,
 } from './snapshot-document.ts';
 
-/** SHA-256 of the canonical JSON of the document, lower-case hex. */
+/** Returns the SHA-256 of the canonical JSON of the document, in lower-case hex. */
 export function checksumOf(document: unknown): string {
   return createHash('sha256').update(canonicalJson(document)).digest('hex');
 }

@@ -9,13 +9,13 @@ import type {
   UpstreamFields,
 } from './snapshot-document.ts';
 
-/** The rows of routing in PostgreSQL, read in one consistent moment: the only input of `compileSnapshot` and `findProblems`. Deleted rows are left out. */
+/** Holds the rows of routing in PostgreSQL, read in one consistent moment: the only input of `compileSnapshot` and `findProblems`. Deleted rows are left out. */
 export interface RoutingRows {
   models: readonly ModelRow[];
   prices: readonly PriceRow[];
   upstreams: readonly UpstreamRow[];
   routes: readonly RouteRow[];
-  /** The protocols that every node has reported to speak, and its further abilities. An upstream of another one waits, but for those that every release speaks. */
+  /** Lists the protocols that every node has reported to speak, and its further abilities. An upstream of another one waits, but for those that every release speaks. */
   spokenProtocols: readonly string[];
 }
 
@@ -26,7 +26,7 @@ export interface ModelRow {
   displayName: string;
   kind: (typeof MODEL_KINDS)[number];
   ownedBy: string;
-  /** Unix ms. */
+  /** Is in Unix ms. */
   createdAtMs: number;
   contextWindow: number | null;
   maxOutputTokens: number | null;
@@ -41,15 +41,15 @@ export interface ModelRow {
 export interface PriceRow {
   id: number;
   modelId: number;
-  /** Unix ms. */
+  /** Is in Unix ms. */
   effectiveAtMs: number;
-  /** Weights in millionths, by class. A weight that is not set is absent: its parent's holds. */
+  /** Holds weights in millionths, by class. A weight that is not set is absent: its parent's holds. */
   weights: Pick<PriceVersion, WeightField>;
-  /** Ascending. Empty without any. */
+  /** Holds the tiers, ascending; empty without any. */
   tiers: readonly PriceTier[];
-  /** Millionths by premium. */
+  /** Maps premiums to millionths. */
   multipliers: Readonly<Record<string, number>>;
-  /** Micro-units. */
+  /** Is in micro-units. */
   pricePerMillion: number;
   /** It charges nothing, and no administrator declared it free. */
   isUndeclaredZero: boolean;
@@ -84,7 +84,7 @@ export interface RouteRow {
   weight: number;
   enabled: boolean;
   outputLimitField: (typeof LIMIT_FIELD_SETTINGS)[number];
-  /** The next two: of the family of its upstream model; null where it is not known. */
+  /** This field and the next are those of the family of its upstream model; null where it is not known. */
   familyLimitField: OutputLimitField | null;
   familyContextWindow: number | null;
   contextWindow: number | null;

@@ -7,20 +7,17 @@ import {
 } from '@tollgate/contracts';
 import { z } from 'zod';
 
-/**
- * The routing document every node loads whole and swaps atomically. Published by the control plane,
- * never holds keys, accounts or balances. A node refuses a `format` it does not know and keeps its last good one.
- */
+/** Describes the routing document that every node loads whole and swaps atomically. The control plane publishes it; it never holds keys, accounts or balances. A node refuses a `format` it does not know and keeps its last good one. */
 export const SNAPSHOT_FORMAT = FORMATS.snapshot;
 
 const id = z.number().int().positive();
 const milliseconds = z.number().int().positive();
-/** Millionths: weight 1 = 1_000_000. */
+/** Is in millionths: weight 1 = 1_000_000. */
 const microWeight = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 
 export const OUTPUT_LIMIT_FIELDS = ['max_tokens', 'max_completion_tokens'] as const;
 export type OutputLimitField = (typeof OUTPUT_LIMIT_FIELDS)[number];
-/** The administrators' setting; `auto`: by the family of the model. */
+/** Lists the administrators' settings; with `auto`, the family of the model decides. */
 export const LIMIT_FIELD_SETTINGS = ['auto', ...OUTPUT_LIMIT_FIELDS] as const;
 /** Selects the fields of requests that reach an upstream: those that a vendor or a server documents as safe, or all but the routing fields of the closed table. */
 export const UPSTREAM_FIELDS = ['known', 'all'] as const;
@@ -32,7 +29,7 @@ export const PRICE_TIERS_MAX = 4;
 /** An absent weight of an optional class is its parent's. */
 const microWeights = weightFields(microWeight, microWeight.optional());
 
-/** The weights of a request whose charged prompt tokens are more than a threshold, in place of those of its price version. */
+/** Holds the weights of a request whose charged prompt tokens are more than a threshold, in place of those of its price version. */
 export const priceTierSchema = z.strictObject({
   above_prompt_tokens: z.number().int().positive(),
   weights: z.strictObject(microWeights),
@@ -48,7 +45,7 @@ export const priceVersionSchema = z.strictObject({
   tiers: z.array(priceTierSchema).min(1).max(PRICE_TIERS_MAX).optional(),
   /** Maps premiums (`service_tier=priority`) to millionths; absent without any. */
   multipliers: z.record(premiumSchema, microWeight).optional(),
-  /** Micro-units of money for a million charged tokens, which budgets in money count by. */
+  /** Is in micro-units of money for a million charged tokens, by which budgets in money count. */
   price_per_million: z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER).optional(),
 });
 export type PriceVersion = z.infer<typeof priceVersionSchema>;
@@ -62,28 +59,28 @@ const FALLBACKS_MAX = 4;
 
 /** A model's settings for upstreams that fail; each is absent where the default holds. */
 export const failoverSchema = z.strictObject({
-  /** Says which requests may be sent again while the client has seen no content. Absent: `always` towards another route, `safe` towards the same one. */
+  /** Says which requests may be sent again while the client has seen no content. When it is absent, `always` holds towards another route and `safe` towards the same one. */
   replay: z.enum(REPLAYS).optional(),
-  /** JSON: time to the first byte of the answer. */
+  /** Limits, for JSON, the time to the first byte of the answer. */
   first_byte_timeout_ms: milliseconds.optional(),
-  /** Streams: time to the first content, instead of the upstream's. */
+  /** Limits, for streams, the time to the first content, instead of the upstream's limit. */
   first_token_timeout_ms: milliseconds.optional(),
-  /** Streams: the longest silence between two pieces of the answer, instead of the upstream's. */
+  /** Limits, for streams, the silence between two pieces of the answer, instead of the upstream's limit. */
   idle_timeout_ms: milliseconds.optional(),
-  /** Streams: a second upstream is asked once the first is slower than 95 of 100 first tokens were. Absent: never. */
+  /** Starts a second stream once the first is slower than 95 of 100 first tokens were; absent means never. */
   hedge: z
     .strictObject({
-      /** The share of the model's streams, per node and hour. */
+      /** Limits the share of the model's streams, per node and hour. */
       max_percent: z.int().min(1).max(100),
-      /** Tokens that hedges may cost beside what is paid, estimated, per node and hour. */
+      /** Limits the tokens that hedges may cost beside what is paid, estimated, per node and hour. */
       max_tokens_per_hour: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
     })
     .optional(),
-  /** Streams: a plain text that breaks off is continued on another upstream. Absent: only by one that continues a prefill natively. False: it ends with an error. */
+  /** Says for streams whether a plain text that breaks off is continued on another upstream. When it is absent, only an upstream that continues a prefill natively does so; when false, the stream ends with an error. */
   continues: z.boolean().optional(),
   /** Answers name their upstream in `x-tollgate-upstream`. Absent: they do not. */
   names_upstream: z.boolean().optional(),
-  /** Other models, by name, that answer instead, on a subscription of their own; in order. */
+  /** Names other models that answer instead, on a subscription of their own, in order. */
   fallbacks: z
     .array(
       z.strictObject({
@@ -100,27 +97,27 @@ export type FailoverSettings = z.infer<typeof failoverSchema>;
 export const snapshotModelSchema = z.strictObject({
   id,
   name: z.string().min(1).max(256),
-  /** Further names it is called by; absent when it has none, so that a document without aliases is what it was before there were any. */
+  /** Lists further names it is called by; absent when it has none, so that a document without aliases is what it was before there were any. */
   aliases: z.array(z.string().min(1).max(256)).min(1).optional(),
   display_name: z.string(),
   kind: z.enum(MODEL_KINDS),
   owned_by: z.string(),
-  /** Unix seconds, shown in the model list. */
+  /** Is in Unix seconds, shown in the model list. */
   created: z.number().int().nonnegative(),
   context_window: z.number().int().positive().nullable(),
   max_output_tokens: z.number().int().positive().nullable(),
-  /** Output tokens of a request without a limit; absent where the node's default applies. */
+  /** Limits the output tokens of a request without a limit; absent where the node's default applies. */
   default_output_tokens: z.number().int().positive().optional(),
   /** Tokens held for each input that no byte of the request bounds (a document, a file by its id); null = the whole context window is held. */
   unbounded_input_tokens: z.number().int().nonnegative().nullable(),
   is_on_shelf: z.boolean(),
-  /** Absent when all is default, so that a node of the previous release reads the document. */
+  /** Is absent when all is default, so that a node of the previous release reads the document. */
   failover: failoverSchema.optional(),
-  /** It searches or reads by itself: its prompt figure may exceed what it was sent. Absent for any other, so that a document without such models is what earlier nodes accept. */
+  /** Is true for a model that searches or reads by itself: its prompt figure may exceed what it was sent. It is absent for any other, so that a document without such models is what earlier nodes accept. */
   reads_more_than_sent: z.boolean().optional(),
   /** Requests that mark nothing for a cache of the provider are marked. Absent where they are not, as earlier nodes do not know it. */
   caches_prompts: z.boolean().optional(),
-  /** Ascending by effective_at; at least one. */
+  /** Holds at least one price, ascending by effective_at. */
   prices: z.array(priceVersionSchema).min(1),
 });
 export type SnapshotModel = z.infer<typeof snapshotModelSchema>;
@@ -129,24 +126,24 @@ export const snapshotUpstreamSchema = z.strictObject({
   id,
   name: z.string(),
   protocol: z.enum(UPSTREAM_PROTOCOLS),
-  /** The address without trailing slash, including the version segment: `https://api.openai.com/v1`. Nodes append `/chat/completions`, `/messages`, `/embeddings`, `/responses`, `/completions`. */
+  /** Is the address without trailing slash, including the version segment: `https://api.openai.com/v1`. Nodes append `/chat/completions`, `/messages`, `/embeddings`, `/responses`, `/completions`. */
   base_url: z.url(),
   /** AES-256-GCM envelope of the upstream's key (`sealed-secret.ts`), bound to the upstream's id; null = none needed. */
   sealed_api_key: z.string().nullable(),
-  /** Extra request headers, already validated (no CR/LF, no hop-by-hop, no authorization). */
+  /** Holds extra request headers, already validated (no CR/LF, no hop-by-hop, no authorization). */
   headers: z.record(z.string(), z.string()),
   connect_timeout_ms: milliseconds,
   first_token_timeout_ms: milliseconds,
   idle_timeout_ms: milliseconds,
   total_timeout_ms: milliseconds,
   max_concurrency: z.number().int().positive().nullable(),
-  /** The administrator's word on whether closing a stream ends its billing; absent: what is known of the host (`stopsBillingOnClose`), so that a document without it is what earlier nodes accept. */
+  /** Is the administrator's word on whether closing a stream ends its billing; when it is absent, what is known of the host decides (`stopsBillingOnClose`), so that a document without it is what earlier nodes accept. */
   stops_billing_on_close: z.boolean().optional(),
-  /** The administrator's word on what it has beside every server of its protocol; absent: what is known of the host (`endpointsOf`), as earlier nodes do not know it. */
+  /** Is the administrator's word on what it has beside every server of its protocol; when it is absent, what is known of the host decides (`endpointsOf`), as earlier nodes do not know it. */
   endpoints: z.array(z.enum(FURTHER_ENDPOINTS)).optional(),
-  /** Requests may name files of the provider's account, which all customers share. Absent where they may not, as earlier nodes do not know it. */
+  /** Is true where requests may name files of the provider's account, which all customers share. It is absent where they may not, as earlier nodes do not know it. */
   passes_file_ids: z.boolean().optional(),
-  /** Absent: `all`, as earlier nodes do not know it. */
+  /** Is absent for `all`, as earlier nodes do not know it. */
   fields: z.enum(UPSTREAM_FIELDS).optional(),
 });
 export type SnapshotUpstream = z.infer<typeof snapshotUpstreamSchema>;
@@ -156,11 +153,11 @@ export const snapshotRouteSchema = z.strictObject({
   model_id: id,
   upstream_id: id,
   upstream_model: z.string().min(1),
-  /** Lowest first. */
+  /** Orders the routes, lowest first. */
   priority: z.number().int(),
   weight: z.number().int().positive(),
   output_limit_field: z.enum(OUTPUT_LIMIT_FIELDS),
-  /** Tokens, where this route takes another number than its model says; absent when it does not. */
+  /** Counts tokens where this route takes another number than its model says; absent when it does not. */
   context_window: z.number().int().positive().optional(),
 });
 export type SnapshotRoute = z.infer<typeof snapshotRouteSchema>;
@@ -168,14 +165,14 @@ export type SnapshotRoute = z.infer<typeof snapshotRouteSchema>;
 export const snapshotDocumentSchema = z.strictObject({
   format: z.literal(SNAPSHOT_FORMAT),
   models: z.array(snapshotModelSchema),
-  /** Enabled upstreams only. */
+  /** Lists enabled upstreams only. */
   upstreams: z.array(snapshotUpstreamSchema),
-  /** Enabled routes to enabled upstreams only. */
+  /** Lists enabled routes to enabled upstreams only. */
   routes: z.array(snapshotRouteSchema),
 });
 export type SnapshotDocument = z.infer<typeof snapshotDocumentSchema>;
 
-/** The form in PostgreSQL, in Redis and on a node's disk. `checksum` is SHA-256 (hex) of the canonical JSON of `document`. */
+/** Has the form in PostgreSQL, in Redis and on a node's disk. `checksum` is SHA-256 (hex) of the canonical JSON of `document`. */
 export const publishedSnapshotSchema = z.strictObject({
   version: z.number().int().positive(),
   checksum: z.string().length(64),

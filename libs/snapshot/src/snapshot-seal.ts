@@ -54,7 +54,7 @@ export function sealFault(
 export interface SealedSnapshot {
   snapshot: PublishedSnapshot;
   seal: SnapshotSeal | null;
-  /** Null on a node that never applied a sealed snapshot. */
+  /** Is null on a node that never applied a sealed snapshot. */
   standing: SnapshotStanding | null;
 }
 

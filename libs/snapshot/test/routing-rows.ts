@@ -8,7 +8,7 @@ import {
   type UpstreamRow,
 } from '../src/index.ts';
 
-/** An upstream with what is optional left out. */
+/** Is an upstream whose optional fields are omitted. */
 export const PLAIN_UPSTREAM: UpstreamRow = {
   id: 1,
   name: 'u',

@@ -2,20 +2,20 @@ import type { TraceContext } from '@tollgate/contracts';
 
 export type Attribute = string | number | boolean | readonly string[];
 export type Attributes = Readonly<Record<string, Attribute | undefined>>;
-/** server: a request that came in; client: one that went out; consumer: a job; internal: work of this process. */
+/** Says what a span is: `server` a request that came in, `client` one that went out, `consumer` a job, `internal` work of this process. */
 export type SpanKind = 'server' | 'client' | 'consumer' | 'internal';
 
-/** One stage of a request, as it is exported. */
+/** Is one stage of a request, as it is exported. */
 export interface FinishedSpan {
   readonly name: string;
   readonly kind: SpanKind;
   readonly context: TraceContext;
   readonly parentSpanId: string | null;
-  /** Unix ms with fractions. */
+  /** Is in Unix ms with fractions. */
   readonly startMs: number;
   readonly endMs: number;
   readonly attributes: Attributes;
-  /** A short machine-readable reason; null unless it failed. */
+  /** Is a short machine-readable reason; null unless it failed. */
   readonly error: string | null;
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The variables of each process that traces. */
+/** Holds the variables of each process that traces. */
 export const TRACES_SETTINGS = {
   TRACES_URL: z
     .url({ protocol: /^https?$/ })

@@ -11,7 +11,7 @@ const SPAN_ID_BYTES = 8;
 const POOL = Buffer.alloc(4_096);
 let drawn = POOL.length;
 
-/** A stage that runs. */
+/** Is a stage that runs. */
 export class OpenSpan {
   readonly id = newSpanId();
   readonly #trace: Trace;
@@ -46,7 +46,7 @@ export class OpenSpan {
     this.#attributes = { ...this.#attributes, ...attributes };
   }
 
-  /** `error`: why it failed. The first call counts. */
+  /** Ends the stage. `error` says why it failed. The first call counts. */
   end(error: string | null = null): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
@@ -70,7 +70,7 @@ interface OpeningSpan {
 }
 
 /**
- * The spans of one request in this process. They wait until it is known whether the trace is kept: by the decision at its beginning, or because
+ * Holds the spans of one request in this process. They wait until it is known whether the trace is kept: by the decision at its beginning, or because
  * something failed. Once handed over, a span that ends late goes out by itself.
  */
 export class Trace {
@@ -95,7 +95,7 @@ export class Trace {
     this.#isKept = true;
   }
 
-  /** The span's parent; the caller's span when it is left out. */
+  /** Opens a span below its parent, or below the caller's span when none is given. */
   open(opening: OpeningSpan, parent: OpenSpan | null = null): OpenSpan {
     return new OpenSpan(this, { ...opening, parentSpanId: parent?.id ?? this.#callerSpanId });
   }

@@ -5,7 +5,7 @@ import type { FinishedSpan } from './finished-span.ts';
 export interface Tracing {
   /** True when a request is traced although nothing has failed; decided once, where the request enters. */
   samples(caller: TraceContext | null): boolean;
-  /** Queues a span for export. Never throws; beyond the queue's room spans are dropped. */
+  /** Queues a span for export. It never throws; beyond the queue's room spans are dropped. */
   record(span: FinishedSpan): void;
   /** Sends what is queued, for a few seconds at most. */
   close(): Promise<void>;

@@ -10,15 +10,15 @@ import {
 } from '@tollgate/harness';
 
 interface OwnTargetOptions {
-  /** Default: one of its own. */
+  /** Is one of its own by default. */
   model?: RoutedModel;
   customer?: Customer;
-  /** Default: more than a test uses. */
+  /** Is by default more than a test uses. */
   tokens?: number;
   key?: Partial<NewKey>;
 }
 
-/** A key of its own, subscribed to one model, that the first node serves when this resolves. */
+/** Makes a key of its own, subscribed to one model, that the first node serves when this resolves. */
 export async function createTarget(
   tollgate: Tollgate,
   { model, customer, ...bought }: OwnTargetOptions = {},

@@ -57,7 +57,7 @@ async function onPrimaries<T>(
 
 const flushAll = (): Promise<unknown> => onPrimaries((primary) => primary.flushall());
 
-/** Each with the milliseconds from the call to its end. */
+/** Resolves with the records, each with the milliseconds from the call to its end. */
 async function untilServed(target: Target): Promise<(ClientRecord & { afterMs: number })[]> {
   const startedAt = performance.now();
   const records: (ClientRecord & { afterMs: number })[] = [];

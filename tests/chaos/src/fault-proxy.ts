@@ -8,7 +8,7 @@ export interface Address {
   port: number;
 }
 
-/** A TCP relay between two parts, which can be cut and healed. */
+/** Relays TCP between two parts, and can be cut and healed. */
 export class FaultProxy {
   readonly #server: Server;
   readonly #pairs = new Set<readonly [Socket, Socket]>();

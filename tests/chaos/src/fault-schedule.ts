@@ -19,10 +19,10 @@ export class FaultSchedule {
   readonly #gapMs: number;
   readonly #log: (line: string) => void;
   readonly #struck = new Map<string, FaultCount>();
-  /** By what is under a fault. */
+  /** Maps what is under a fault to its end. */
   readonly #running = new Map<string, Promise<void>>();
   #strikes = 0;
-  /** Unexpected exits, with the last output of the process. */
+  /** Lists unexpected exits, with the last output of the process. */
   readonly crashes: string[] = [];
   #failure: unknown;
 

@@ -32,7 +32,7 @@ export interface Fault {
   kind: FaultKind;
   /** Holds what it hits. */
   victim: string;
-  /** Processes and ways under it, one fault at a time each. */
+  /** Lists processes and ways, each under one fault at a time. */
   parts: readonly string[];
   /** Applies the fault and repairs what it broke. */
   strike: () => Promise<void>;
@@ -43,7 +43,7 @@ const PAUSE_MAX_MS = 4_000;
 const CUT_MAX_MS = 6_000;
 const LONG_SHARE = 0.1;
 const LONG_MS = 9_000;
-/** About what Redis writes within its second between two fsyncs under this load. */
+/** Is about what Redis writes within its second between two fsyncs under this load. */
 const AOF_CUT_MAX_BYTES = 48 * 1024;
 /** Is the share of faults that hit all primaries of a cluster when they could hit one. */
 const ALL_SHARE = 0.3;
@@ -183,7 +183,7 @@ async function cutAppendOnlyFile(stage: Stage, name: string, bytes: number): Pro
   await repair(stage, name);
 }
 
-/** Ours and BullMQ's: a caller of a missing one loads it again. */
+/** Loses our functions and BullMQ's: a caller of a missing one loads it again. */
 async function loseFunctions({ servers }: Stage, name: string): Promise<void> {
   await servers.ask(name, 'FUNCTION', 'FLUSH');
   await servers.ask(name, 'SCRIPT', 'FLUSH');

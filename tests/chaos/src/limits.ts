@@ -15,12 +15,12 @@ const AMOUNT_FROM = 0.5;
 interface Drawn {
   scope: (owner: { key_id: number; user_id: number }) => object;
   body: object;
-  /** About what a key uses in two minutes. */
+  /** Is about what a key uses in two minutes. */
   amount: number;
   decimals?: number;
 }
 
-/** Every scope, unit and kind of period. Each key has three that follow each other here. */
+/** Covers every scope, unit and kind of period. Each key has three that follow each other here. */
 const BUDGETS: readonly Drawn[] = [
   {
     scope: ({ key_id }) => ({ key_id }),
@@ -63,11 +63,11 @@ interface LimitedBudget {
   drawn: Drawn;
 }
 
-/** Three rates and three budgets of each customer's key, and what their owners change of the budgets meanwhile. */
+/** Sets three rates and three budgets of each customer's key, and changes the budgets meanwhile as their owners do. */
 export class Limits {
   readonly #budgets: LimitedBudget[] = [];
 
-  /** `model`: the one that has a rate of its own. */
+  /** Sets the limits. `model` has a rate of its own. */
   async set(customers: readonly Customer[], model: RoutedModel): Promise<void> {
     for (const [index, owner] of customers.entries()) {
       const { client, id: user_id } = owner;

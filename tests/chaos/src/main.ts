@@ -12,7 +12,7 @@ const USAGE = `npm run test:chaos -- --seconds 60 --seed 1 [--nodes 3] [--contro
                         [--faults kill,pause,cut,aof,flush,functions,node-clock,failover,clock]      failover: with --redis sentinel; clock (of Redis): only when named, on Debian and Ubuntu
 npm run test:chaos -- --rebuild 100000      loses Redis under load with so many subscriptions, and measures
 npm run test:chaos -- --scenario NAME [--times N] [--seconds N] [--readers N] [--every-ms N] [--seed S]     one fault of a kind: ${SCENARIO_NAMES.join(', ')}`;
-/** Faults that one kind of Redis alone can have. */
+/** Names faults that one kind of Redis alone can have. */
 const REDIS_OF: Partial<Record<FaultKind, RedisKind>> = { failover: 'sentinel' };
 const optionsSchema = z.object({
   seconds: z.coerce.number().int().positive().default(60),

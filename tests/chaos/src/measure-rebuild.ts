@@ -19,7 +19,7 @@ import { createTarget } from './create-target.ts';
 const CLIENTS = 8;
 const SHARDS = 16;
 const CALM_MS = 3_000;
-/** T7's two. */
+/** Is the limit of T7. */
 const REFUSED_WITHIN_MS = 1_000;
 const BACK_WITHIN_MS_PER_100_000 = 30_000;
 /** It is waited for longer than it may take, so that a slow one shows in its figures. */
@@ -34,7 +34,7 @@ const POPULATE = `
     credits AS (INSERT INTO token_credits (subscription_id, seq, delta, kind) SELECT id, 1, 1000, 'grant' FROM subs)
   INSERT INTO token_entries (subscription_id, kind, reference, delta, balance_after) SELECT id, 'credit', 'credit:1', 1000, 1000 FROM subs`;
 
-/** T7: loses everything in Redis under load with so many subscriptions, and says how long the service was away. True when it was away no longer than promised and the books close. */
+/** T7: loses everything in Redis under load with so many subscriptions, and says how long the service was away. Returns true when it was away no longer than promised and the books close. */
 export async function measureRebuild(
   subscriptions: number,
   log: (line: string) => void,

@@ -3,14 +3,14 @@ import { FaultProxy } from './fault-proxy.ts';
 
 const PRELOAD = new URL('./redirect-connections.mjs', import.meta.url).href;
 
-/** One relay, or several as one. */
+/** Is one relay, or several as one. */
 export type Way = Pick<FaultProxy, 'cut' | 'heal' | 'leadTo'>;
 
-/** Every way between an app and a store, each through a relay of its own. */
+/** Relays every way between an app and a store, each through a relay of its own. */
 export class Network {
   readonly #relays = new Map<string, FaultProxy>();
 
-  /** `<process> to <server>` for each server of Redis and, for control planes, `postgres`; with several servers of Redis also `<process> to redis` for all of them. */
+  /** Lists `<process> to <server>` for each server of Redis and, for control planes, `postgres`; with several servers of Redis also `<process> to redis` for all of them. */
   get ways(): string[] {
     const single = [...this.#relays.keys()];
     return [...new Set([...single, ...single.map((name) => name.replace(/ redis-.*$/, ' redis'))])];
@@ -28,7 +28,7 @@ export class Network {
     return { NODE_OPTIONS: `--import ${PRELOAD}`, REDIRECTED_PORTS: JSON.stringify(redirected) };
   };
 
-  /** The single ways that one consists of. */
+  /** Returns the single ways that one consists of. */
   partsOf(way: string): string[] {
     const parts = [...this.#relays.keys()].filter(
       (name) => name === way || name.startsWith(`${way}-`),

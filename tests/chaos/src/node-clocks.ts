@@ -4,12 +4,12 @@ import path from 'node:path';
 
 const PRELOAD = new URL('./shift-clock.mjs', import.meta.url).href;
 
-/** The wall clocks of nodes: the real one plus an offset each, which can change while they run and stays over a restart. Control planes keep the real time. */
+/** Sets the wall clocks of nodes: the real one plus an offset each, which can change while they run and stays over a restart. Control planes keep the real time. */
 export class NodeClocks {
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'tollgate-node-clocks-'));
   readonly names: string[] = [];
 
-  /** `env` with the clock of this process, if it is a node's. */
+  /** Returns `env` with the clock of this process, if it is a node's. */
   env(process: string, env: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
     if (!process.startsWith('node-')) return env;
     this.names.push(process);
@@ -21,7 +21,7 @@ export class NodeClocks {
     };
   }
 
-  /** In force within a tenth of a second. */
+  /** Shifts the clock; it is in force within a tenth of a second. */
   shift(process: string, offsetMs: number): void {
     writeFileSync(this.#file(process), String(offsetMs));
   }

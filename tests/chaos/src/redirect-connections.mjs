@@ -7,7 +7,7 @@ import { Socket } from 'node:net';
 const redirected = new Map(Object.entries(JSON.parse(process.env.REDIRECTED_PORTS ?? '{}')));
 const connect = Socket.prototype.connect;
 
-/** `(port, host, listener)`, `(options, listener)`, or both in one array, as net.createConnection hands them on. */
+/** The arguments are `(port, host, listener)`, `(options, listener)`, or both in one array, as net.createConnection hands them on. */
 Socket.prototype.connect = function connectRedirected(...given) {
   const [target, ...rest] = Array.isArray(given[0]) ? given[0] : given;
   if (typeof target !== 'object')

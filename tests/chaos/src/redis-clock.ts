@@ -7,7 +7,7 @@ import type { RedisServers } from './redis-servers.ts';
 const APPLIED_WITHIN_MS = 10_000;
 const TOLERANCE_S = 5;
 
-/** The clock of all servers of Redis that were started with `env`: the real one plus an offset, which can change while they run. */
+/** Sets the clock of all servers of Redis that were started with `env`: the real one plus an offset, which can change while they run. */
 export class RedisClock {
   readonly #folder = mkdtempSync(path.join(tmpdir(), 'tollgate-clock-'));
   readonly #library: string;

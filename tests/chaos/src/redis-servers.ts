@@ -7,10 +7,10 @@ const CONNECT_MS = 10_000;
 /** A sentinel that is down itself is back within ten seconds, and then takes a few to change sides. */
 const WHOLE_MS = 60_000;
 
-/** The servers of Redis behind an installation, each asked by itself. */
+/** Asks each server of Redis behind an installation by itself. */
 export class RedisServers {
   readonly #tollgate: Tollgate;
-  /** Those that hold data. */
+  /** Names those that hold data. */
   readonly names: string[];
 
   constructor(tollgate: Tollgate) {
@@ -29,7 +29,7 @@ export class RedisServers {
     return this.kind === 'sentinel' && this.names.includes(name) ? this.names : [name];
   }
 
-  /** Names of those that take writes. */
+  /** Returns the names of those that take writes. */
   async primaries(): Promise<string[]> {
     const roles = await Promise.all(
       this.names.map((name) => this.ask(name, 'ROLE').catch(() => [])),
@@ -37,7 +37,7 @@ export class RedisServers {
     return this.names.filter((_, index) => [roles[index]].flat()[0] === 'master');
   }
 
-  /** The replica, once it is promoted. */
+  /** Resolves once the replica is promoted. */
   async promoted(old: string): Promise<void> {
     await untilSo(`another primary than ${old}`, async () =>
       (await this.primaries()).some((name) => name !== old),

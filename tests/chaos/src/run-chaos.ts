@@ -31,7 +31,7 @@ export interface ChaosOptions {
   controlPlanes: number;
   redis: RedisKind;
   kinds: readonly FaultKind[];
-  /** Mean time between two faults. */
+  /** Is the mean time between two faults. */
   gapMs: number;
   log: (line: string) => void;
 }
@@ -39,7 +39,7 @@ export interface ChaosOptions {
 export interface ChaosReport {
   faults: FaultCount[];
   faultCount: number;
-  /** Made by customers and administrators meanwhile. */
+  /** Counts the changes that customers and administrators make meanwhile. */
   changes: Scene['changes'];
   tally: Tally;
   findings: Finding[];

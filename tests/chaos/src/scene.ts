@@ -28,7 +28,7 @@ const LIMIT_SHARE = 0.3;
 const NEW_WEIGHTS = ['0.3', '1', '1.7', '2.25'];
 const NEW_PRICES = ['0.5', '1', '1.75'];
 
-/** Several customers, each with a subscription to every model and a key of their own; all of it drawn upon through every node. */
+/** Has several customers, each with a subscription to every model and a key of their own; every node draws upon all of it. */
 export class Scene {
   readonly #tollgate: Tollgate;
   readonly #models: LoadModels;

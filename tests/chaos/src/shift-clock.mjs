@@ -8,7 +8,7 @@ let offsetMs = 0;
 
 function read() {
   const text = readFileSync(process.env.CLOCK_OFFSET_FILE, 'utf8');
-  // Empty while it is written.
+  // The file is empty while it is written.
   if (text !== '') offsetMs = Number(text);
 }
 

@@ -6,7 +6,7 @@ import { createTarget } from './create-target.ts';
 
 const TOKENS = 100_000;
 const REQUESTS = 5;
-/** 5 s are given to running jobs; the rest is for a loaded machine. Less than the 20 s after which the process would end itself. */
+/** 5 s are given to running jobs; the rest is for a loaded machine. It is less than the 20 s after which the process would end itself. */
 const STOPPED_WITHIN_MS = 12_000;
 const BOOKED_WITHIN_MS = 60_000;
 

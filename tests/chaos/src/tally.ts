@@ -15,18 +15,18 @@ export interface Tally {
   endings: Record<string, number>;
   /** Counts refusals by their status. */
   refused: Record<number, number>;
-  /** Completed requests whose report the upstream still knows, compared to the token. */
+  /** Counts completed requests whose report the upstream still knows, compared to the token. */
   compared: number;
   exact: number;
   /** Counts the compared ones that had images, were made in the background, or were charged by a multiplier. */
   of: { images: number; background: number; premium: number };
-  /** Charged tokens by the upstream's reports, and by the books. */
+  /** Counts charged tokens by the upstream's reports; `bookedTokens` counts them by the books. */
   reportedTokens: number;
   bookedTokens: number;
   overTokens: number;
   underTokens: number;
   underRequests: number;
-  /** Delivered and not charged, of requests whose node was killed under them. */
+  /** Counts tokens that were delivered and not charged, of requests whose node was killed under them. */
   lostTokens: number;
   missing: number;
 }

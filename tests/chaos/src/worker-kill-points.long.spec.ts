@@ -14,7 +14,7 @@ import { createTarget } from './create-target.ts';
 
 const TOKENS = 100_000;
 const REQUESTS = 5;
-/** At each point. */
+/** Is the number of kills at each point. */
 const KILLS = Number(process.env.KILLS ?? 1);
 const KILL_TIMEOUT_MS = 90_000;
 const PRELOAD = path.join(import.meta.dirname, 'worker-kill-points.mjs');

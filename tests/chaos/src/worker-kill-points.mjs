@@ -1,4 +1,4 @@
-// Loaded into every app with `node --import`: ends the process with -9 at a named point of booking usage, once for each file of the point's name.
+// This file is loaded into every app with `node --import`. It ends the process with -9 at a named point of booking usage, once for each file of the point's name.
 import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { Acknowledgements } from '@tollgate/keyspace';

@@ -114,7 +114,7 @@ test('every link of the guide leads to a document', () => {
     expect(readFileSync(path.join(folder, '../../../docs', target), 'utf8')).not.toBe('');
 });
 
-/** Without the indentation of its place. */
+/** Removes the indentation of its place. */
 function plain(text: string): string {
   const lines = text.trimEnd().split('\n');
   const indent = Math.min(...lines.filter((line) => line !== '').map((line) => line.search(/\S/)));

@@ -9,22 +9,22 @@ export interface Errand {
 
 /** Holds what the client's own user sees of a conversation with one tool call. */
 export interface Conversation {
-  /** The last answer. */
+  /** Is the last answer. */
   text: string;
   /** Holds what the client ran its tool with. */
   toolInputs: unknown[];
-  /** The client's own count, summed over its requests. */
+  /** Is the client's own count, summed over its requests. */
   usage: { input: number; output: number };
 }
 
 /** Holds what a user of the client can tell of a refusal. */
 export interface Refused {
   status: number | undefined;
-  /** The vendor's code or type of error, as far as the client shows one. */
+  /** Is the vendor's code or type of error, as far as the client shows one. */
   code: string | undefined;
 }
 
-/** A real client library, driven as its documentation says, streaming, with the one tool `get_weather`. */
+/** Is a real client library, driven as its documentation says, streaming, with the one tool `get_weather`. */
 export interface Client {
   name: string;
   /** Its own protocol's upstream; the other one needs translation. `responses` is native to none. */

@@ -7,7 +7,7 @@ export interface ErrorCase {
   readonly apiKey: string;
   readonly model: string;
   readonly prompt: string;
-  /** Beside model and prompt. */
+  /** Adds to model and prompt. */
   readonly more?: { readonly temperature: number };
   readonly openai: Raised;
   readonly anthropic: Raised;
@@ -34,7 +34,7 @@ const both = (
 });
 
 /**
- * Every way in which a client learns of an error before the first byte, with the keys and the models it takes. A failure rests its routes for some seconds, in
+ * Returns every way in which a client learns of an error before the first byte, with the keys and the models it takes. A failure rests its routes for some seconds, in
  * which they refuse each request: each failure has a model of its own, each client asks for cases of its own, and the scene's routes stay untouched.
  */
 export async function errorCases({ tollgate, key, poorKey, models }: Scene): Promise<ErrorCase[]> {

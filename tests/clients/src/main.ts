@@ -8,7 +8,7 @@ import { preparePython, systemPython } from './python-environments.ts';
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 
 /**
- * `npm run test:clients [-- <jest arguments>]`: every client of docs/api-guide.md, Claude Code and Codex among them, and the Python clients, against a real
+ * `npm run test:clients [-- <jest arguments>]` runs every client of docs/api-guide.md, Claude Code and Codex among them, and the Python clients, against a real
  * node. With `--update` it pins the newest version of each instead.
  */
 async function main(args: readonly string[]): Promise<number> {

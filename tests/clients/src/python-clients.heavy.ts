@@ -7,7 +7,7 @@ import { errorCases, type ErrorCase, type Raised } from './error-cases.ts';
 import { pythonOf } from './python-environments.ts';
 import { booked, CONTINUES, overTheWire, setScene, type Scene } from './scene.ts';
 
-/** The Python client libraries people use, as published. `npm run test:clients` installs them; without Python they are left out, with a message. */
+/** The Python client libraries are those that people use, as published. `npm run test:clients` installs them; without Python they are omitted, with a message. */
 const environments = process.env['TOLLGATE_PYTHON_CLIENTS'] ?? '';
 const SCRIPT = path.resolve(import.meta.dirname, '../python/client.py');
 const OUTPUT_TOKENS = 7;
@@ -23,7 +23,7 @@ interface PythonClient {
   readonly miscountsStreams?: true;
   /** It asks for a thread; where its upstream keeps none it sends the messages itself from then on. */
   readonly asksForThread?: true;
-  /** Its list in `python/requirements`, where that is not the one of most. */
+  /** Names its list in `python/requirements`, where that is not the one of most. */
   readonly environment?: 'instructor';
 }
 const CLIENTS: readonly PythonClient[] = [
@@ -42,7 +42,7 @@ const CLIENTS: readonly PythonClient[] = [
   { name: 'google-genai' },
 ];
 
-/** Speak /v1/responses, which some upstreams serve themselves. */
+/** Names clients of /v1/responses, which some upstreams serve themselves. */
 const OF_RESPONSES = new Set(['openai responses', 'openai-agents']);
 
 const conversation = z.object({

@@ -7,7 +7,7 @@ export const PYTHON_REQUIREMENTS = path.resolve(import.meta.dirname, '../python/
 const OLDEST = [3, 10] as const;
 const QUIETLY = ['--quiet', '--disable-pip-version-check'];
 
-/** The interpreter that makes the environments; null, with the reason on the console, where there is none. */
+/** Returns the interpreter that makes the environments; null, with the reason on the console, where there is none. */
 export function systemPython(): string | null {
   const system = process.env['PYTHON'] ?? 'python3';
   const check = `import sys, venv; sys.exit(sys.version_info < (${OLDEST.join(', ')}))`;
@@ -27,7 +27,7 @@ export function preparePython(folder: string): boolean {
   );
 }
 
-/** SDKs whose own test suites run against a node. What npm has of the others is without tests. */
+/** Names SDKs whose own test suites run against a node. The others' packages on npm have no tests. */
 const SUITES = ['openai', 'anthropic'] as const;
 export type Suite = (typeof SUITES)[number];
 

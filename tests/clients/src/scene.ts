@@ -19,7 +19,7 @@ const TOKENS = 50_000_000;
 /** A prompt never fits into this. */
 const TOO_FEW_TOKENS = 1;
 
-/** One node, and a model that only the named protocol's upstream serves, for each protocol; `native`: of an openai upstream that speaks /v1/responses; `threads`: of an anthropic one that keeps threads. */
+/** Has one node, and for each protocol a model that only the named protocol's upstream serves; `native` is of an openai upstream that speaks /v1/responses, `threads` of an anthropic one that keeps threads. */
 export interface Scene {
   tollgate: Tollgate;
   models: Record<'openai' | 'anthropic' | 'native' | 'threads' | 'vectors', RoutedModel>;

@@ -30,7 +30,7 @@ const CLIENTS = [
   langchainAnthropic,
   googleGenai,
 ];
-/** Speak /v1/responses, which some upstreams serve themselves. */
+/** Names clients of /v1/responses, which some upstreams serve themselves. */
 const OF_RESPONSES: ReadonlySet<Client> = new Set([openaiResponses, aiOpenaiResponses]);
 const OUTPUT_TOKENS = 7;
 const PROMPT = `What is the weather in Bern? @demo mode=agent tokens=${OUTPUT_TOKENS}`;

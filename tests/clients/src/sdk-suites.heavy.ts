@@ -23,7 +23,7 @@ const TIMEOUT_MS = 300_000;
 const TOKENS = 50_000_000;
 const IN_API = 'tests/api_resources';
 
-/** The tests that fail, and how. */
+/** Names the tests that fail, and how. */
 type Explained = Readonly<Record<string, { readonly test: RegExp; readonly error: RegExp }>>;
 
 interface SuiteRun {
@@ -129,7 +129,7 @@ async function runSuite(sdk: Suite, origin: string, apiKey: string): Promise<z.i
   return seen.parse(JSON.parse(stdout.trim().split('\n').at(-1) ?? ''));
 }
 
-/** The models that the suites name. */
+/** Has the models that the suites name. */
 const GPT = {
   aliases: ['model'],
   context_window: 1_000_000,

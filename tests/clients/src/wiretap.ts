@@ -7,15 +7,15 @@ import {
 } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** One request of a client as it went over the wire. */
+/** Is one request of a client as it went over the wire. */
 export interface Call {
   method: string;
   path: string;
   status: number;
-  /** `x-request-id` of the answer: the key of the usage row. */
+  /** Is `x-request-id` of the answer: the key of the usage row. */
   rid: string;
   body: string;
-  /** Fields that did not reach the upstream, as the answer names them. */
+  /** Lists the fields that did not reach the upstream, as the answer names them. */
   dropped: string | null;
 }
 

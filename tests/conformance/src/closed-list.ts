@@ -5,11 +5,11 @@ import { isDone, looseJson, textEvents, type Loose, type TextEvent } from './eve
 export interface Changed {
   upstream: string;
   client: string;
-  /** The name the client asked for. */
+  /** Is the name that the client asked for. */
   model: string;
 }
 
-/** A whole answer: every byte but the value of `model`, and the id of a container. */
+/** Compares a whole answer: every byte but the value of `model`, and the id of a container. */
 export function jsonDifference({ upstream, client: shown, model }: Changed): string | null {
   const client = unsealed(looseJson(upstream), shown);
   const given = looseJson(upstream)?.model;
@@ -19,7 +19,7 @@ export function jsonDifference({ upstream, client: shown, model }: Changed): str
     : 'bytes differ beyond the model value';
 }
 
-/** A messages stream: every byte but the model value of message_start, the id of a container, and a missing message_stop. */
+/** Compares a messages stream: every byte but the model value of message_start, the id of a container, and a missing message_stop. */
 export function messagesDifference({ upstream, client, model }: Changed): string | null {
   const given = textEvents(upstream).filter((event) => !isDone(event));
   const got = textEvents(client);
@@ -56,7 +56,7 @@ function unsealed(given: Loose, client: string): string {
   return client.replace(/container_tg[\w-]{40,}/, native);
 }
 
-/** A chat stream: model values, id of the first chunk, role in the first chunk of a choice only, usage removed or moved right before [DONE]. */
+/** Compares a chat stream but for model values, id of the first chunk, role in the first chunk of a choice only, usage removed or moved right before [DONE]. */
 export function chatDifference(
   { upstream, client, model }: Changed,
   wantsUsage: boolean,
@@ -100,7 +100,7 @@ function isUsageOnly(chunk: Loose): boolean {
   );
 }
 
-/** Byte for byte where only the model value may change; by value where members of the closed list had to go. */
+/** Compares byte for byte where only the model value may change; by value where members of the closed list had to go. */
 function chunkDifference(
   event: TextEvent,
   twin: TextEvent | undefined,
@@ -134,7 +134,7 @@ const LENT = new Set(['model', 'usage', 'id', 'created', 'object']);
 
 const ROLE = new Set(['role']);
 
-/** A chunk without the members that may change, in any order where some were added. */
+/** Returns a chunk without the members that may change, in any order where some were added. */
 function core(chunk: Loose, isLent: boolean): Loose {
   const choices = (chunk.choices ?? []).map((choice: Loose) => ({
     ...choice,

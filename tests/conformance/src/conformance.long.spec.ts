@@ -7,7 +7,7 @@ import { describeReplays } from './report.ts';
 
 const TIMEOUT_MS = 240_000;
 
-/** Answers of providers that do what few do; written down here, so that this part runs everywhere. */
+/** Has answers of providers that do what few do; they are written down here, so that this part runs everywhere. */
 const ODD_ANSWERS = path.join(import.meta.dirname, '../odd-answers');
 const hasRecordings = existsSync(RECORDINGS_FOLDER);
 

@@ -13,7 +13,7 @@ import { usageDifferences, usageRows } from './usage-rows.ts';
 
 const CONCURRENCY = 6;
 
-/** One recording as the upstream's answer to one kind of client. */
+/** Is one recording as the upstream's answer to one kind of client. */
 interface Replay {
   recording: Recording;
   index: number;
@@ -26,9 +26,9 @@ interface Replay {
 export interface Replayed {
   recording: Recording;
   way: 'same' | 'translated';
-  /** Empty when all is as promised. */
+  /** Is empty when all is as promised. */
   failures: string[];
-  /** The reason why meaning was not compared. */
+  /** Is the reason why meaning was not compared. */
   note: string | null;
 }
 

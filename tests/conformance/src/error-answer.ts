@@ -1,7 +1,7 @@
 import { isDone, looseJson, textEvents, type Loose } from './event-text.ts';
 import type { RecordedProtocol, Recording } from './recordings.ts';
 
-/** An upstream's error as the client must get it: a fitting status and the client's own shape, or an error event and no success after it. */
+/** Compares an upstream's error with what the client must get: a fitting status and the client's own shape, or an error event and no success after it. */
 export function errorDifferences(
   { status, body }: Recording,
   { client, response, text }: { client: RecordedProtocol; response: Response; text: string },

@@ -1,6 +1,6 @@
 /** One server-sent event as text, read plainly and independently of the product's own framer. */
 export interface TextEvent {
-  /** Its lines without the closing blank one. */
+  /** Has its lines without the closing blank one. */
   raw: string;
   name: string;
   data: string;

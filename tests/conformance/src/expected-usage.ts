@@ -1,7 +1,7 @@
 import { isDone, looseJson, textEvents, type Loose } from './event-text.ts';
 import type { Recording } from './recordings.ts';
 
-/** Usage in normal form: input without caches, output with reasoning inside. */
+/** Holds usage in normal form: input without caches, output with reasoning inside. */
 export interface NormalUsage {
   input: number;
   cacheRead: number;
@@ -15,7 +15,7 @@ export interface NormalUsage {
   imageOutput: number;
 }
 
-/** Returns what must be booked for a recording, by the arithmetic of the protocol notes, written here a second time. Null when it reports no usage. */
+/** Returns what must be booked for a recording, by the arithmetic of the protocol notes, written here a second time. It returns null when it reports no usage. */
 export function expectedUsage(recording: Recording): NormalUsage | null {
   const usage = recording.indexedUsage ?? recordedUsage(recording);
   return normalUsage(recording.protocol === 'messages' ? 'messages' : 'chat', usage);

@@ -22,11 +22,11 @@ export interface RoutedUpstream {
   url: string;
   protocol: NewUpstream['protocol'];
   kind?: 'chat' | 'embedding';
-  /** Deadlines and other settings of the upstream. */
+  /** Holds deadlines and other settings of the upstream. */
   settings?: Record<string, unknown>;
 }
 
-/** A real proxy node with one customer, and a model for every upstream asked for. */
+/** Is a real proxy node with one customer, and a model for every upstream asked for. */
 export interface Gateway {
   tollgate: Tollgate;
   nodeUrl: string;

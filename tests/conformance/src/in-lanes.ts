@@ -1,4 +1,4 @@
-/** The work on each item, at most `lanes` at a time; results in the order of the items. */
+/** Does the work on each item, at most `lanes` at a time; results are in the order of the items. */
 export async function inLanes<T, R>(
   items: readonly T[],
   lanes: number,

@@ -11,7 +11,7 @@ export interface Reading {
   thinking: string;
   /** `args` is null where the arguments are no JSON object (cut off by a limit). */
   tools: { name: string; args: unknown }[];
-  /** stop, tool_calls, length, content_filter; null where the answer gives none. */
+  /** Is stop, tool_calls, length or content_filter; null where the answer gives none. */
   finish: string | null;
   usage: NormalUsage | null;
 }
@@ -39,7 +39,7 @@ export async function readChat({ fetch, baseUrl, apiKey, body }: ReadOptions): P
   return readChunks(answer);
 }
 
-/** With the SDK's own helper, which is strict about roles, indexes and endings: for answers of the gateway. */
+/** Reads with the SDK's own helper, which is strict about roles, indexes and endings; it serves answers of the gateway. */
 export async function readChatStrictly({
   fetch,
   baseUrl,

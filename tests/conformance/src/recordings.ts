@@ -9,20 +9,20 @@ export const RECORDINGS_FOLDER =
 
 export type RecordedProtocol = 'chat' | 'messages' | 'embeddings';
 
-/** One answer of a provider as it came over the wire. */
+/** Is one answer of a provider as it came over the wire. */
 export interface Recording {
-  /** Path inside the folder; names it in reports. */
+  /** Is the path inside the folder; it names the answer in reports. */
   file: string;
   protocol: RecordedProtocol;
   isStream: boolean;
-  /** The author of the recording. */
+  /** Is the author of the recording. */
   source: string;
   provider: string;
   status: number;
-  /** Lower-case names. */
+  /** Has lower-case names. */
   headers: Record<string, string>;
   body: Buffer;
-  /** The request that brought it; null where it was not recorded. */
+  /** Is the request that brought it; null where it was not recorded. */
   request: Record<string, unknown> | null;
   /** The usage object the index names; undefined where there is no index, null where it says that there is none. */
   indexedUsage: unknown;
@@ -41,7 +41,7 @@ const jsonObject = z.record(z.string(), z.unknown());
 
 type IndexRow = Readonly<Record<string, string>>;
 
-/** Every answer found below `folder`, with what `index.tsv` knows of it. The index may be absent or incomplete. */
+/** Reads every answer found below `folder`, with what `index.tsv` knows of it. The index may be absent or incomplete. */
 export function readRecordings(folder: string): Recording[] {
   const index = readIndex(path.join(folder, 'index.tsv'));
   return PROTOCOLS.flatMap((protocol) =>

@@ -9,7 +9,7 @@ export interface ReplayUpstream {
   close: () => Promise<void>;
 }
 
-/** Pieces of odd sizes, so that no check depends on where a provider's packets happened to end. */
+/** Cuts pieces of odd sizes, so that no check depends on where a provider's packets happened to end. */
 const PIECES = [1, 17, 300, 4_096, 5, 65_536];
 /** They belong to the connection the recording was made on. */
 const CONNECTION_HEADERS = new Set([

@@ -20,7 +20,7 @@ export interface UsageRow {
   image_output_tokens: number;
 }
 
-/** In the order of the booked counts. */
+/** Is in the order of the booked counts. */
 const WANTED = [
   'input',
   'cacheRead',
@@ -57,7 +57,7 @@ export async function usageRows(
   }
 }
 
-/** `expected` null: nothing was reported, so the gateway counts. */
+/** Compares the row with `expected`, which is null when nothing was reported, so that the gateway counts. */
 export function usageDifferences(
   row: UsageRow | undefined,
   expected: NormalUsage | null | 'nothing',

@@ -201,7 +201,7 @@ const BOUGHT = 1_000_000;
   );
 });
 
-/** A request as the interface lists it. */
+/** Is a request as the interface lists it. */
 const FAILED = {
   rid: '01a2056f-37c7-7e2c-8bdd-2aa34c4a1ae3',
   started_at: new Date().toISOString(),
@@ -244,7 +244,7 @@ async function balanceOf({ client }: Customer): Promise<number> {
   return Number(Object(await client.call('GET', '/wallet')).balance);
 }
 
-/** One of its kind that nothing depends on: where its page is, and the list it is led back to. */
+/** Creates one of its kind that nothing depends on; returns where its page is, and the list that the console leads back to. */
 async function createToDelete(
   { tollgate: { admin, upstreamUrl } }: Stage,
   kind: 'upstream' | 'model' | 'node' | 'user' | 'key',

@@ -10,7 +10,7 @@ import {
   visitor,
 } from './administrator-under-test.ts';
 
-/** The budgets of a key, with a customer who has tokens of a model and the key. */
+/** Makes the budgets of a key, with a customer who has tokens of a model and the key. */
 async function budgetedKey() {
   const model = await createRoutedModel(stage.tollgate, { name: 'budgeted' });
   await stage.tollgate.admin.syncAll();

@@ -123,7 +123,7 @@ describeInBrowser(`an administrator${WITHOUT}`, () => {
       await page.getByRole('link', { name: MODEL }).click();
       await button('Set price').first().click();
       await dialog().getByLabel('Price per million').fill('4');
-      // Shown once the server has computed both sides.
+      // It is shown once the server has computed both sides.
       const effect = await dialog()
         .getByText(/costs .* today and .* then/)
         .innerText();
@@ -190,7 +190,7 @@ describeInBrowser(`an administrator${WITHOUT}`, () => {
       await visitor.go('/admin/users?status=pending&q=waits-');
       const approve = button('Approve').first();
       const box = await approve.boundingBox();
-      // Below the heading: the newest.
+      // The newest is below the heading.
       const name = await page.getByRole('row').nth(1).getByRole('link').innerText();
       const here = [(box?.x ?? 0) + 5, (box?.y ?? 0) + 5] as const;
       await page.mouse.click(...here);

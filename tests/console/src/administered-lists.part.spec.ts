@@ -18,7 +18,7 @@ const RANGES = [
   ['Last 7 days', 'day', 7 * 24 * 60],
   ['Last 30 days', 'day', 30 * 24 * 60],
 ] as const;
-/** More than a page of 50. */
+/** Is more than a page of 50. */
 const ROWS = 55;
 
 describeInBrowser(`the lists of an administrator${WITHOUT}`, () => {

@@ -7,7 +7,7 @@ export const STORY_MS = 180_000;
 
 export const MODEL = 'by-hand';
 
-/** Skipped where there is no browser. */
+/** Skips tests where there is no browser. */
 export const describeInBrowser = browser === undefined ? describe.skip : describe;
 
 export let stage: Stage;
@@ -40,7 +40,7 @@ export async function newestDocument({ tollgate }: Stage): Promise<unknown> {
   return Reflect.get(Object(detail), 'document');
 }
 
-/** Called by the spec that imports the parts: one installation and one visit of its administrator serve them all. */
+/** Shares a visit; the spec that imports the parts calls it: one installation and one visit of its administrator serve them all. */
 export function shareVisit(): void {
   beforeAll(async () => {
     stage = await startStage();

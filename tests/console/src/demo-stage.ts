@@ -16,11 +16,11 @@ const BOOKED_WITHIN_MS = 60_000;
 const ALERTED_WITHIN_MS = 90_000;
 
 export interface DemoStage extends Stage {
-  /** The one with the most to see. */
+  /** Is the user with the most to see. */
   user: { username: string; password: string };
 }
 
-/** An installation with the demo of `npm start`: several users, models, a failing upstream, a low balance, a pending user, and a day behind it. */
+/** Starts an installation with the demo of `npm start`: several users, models, a failing upstream, a low balance, a pending user, and a day behind it. */
 export async function startDemoStage(): Promise<DemoStage> {
   const stage = await startStage();
   const { admin, upstreamUrl } = stage.tollgate;

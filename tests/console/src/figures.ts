@@ -19,7 +19,7 @@ const PARTS: Readonly<Record<string, (stage: DemoStage) => Promise<void>>> = {
   'half-hour': (stage) => measureMemory(stage, EVENTS_APART_MS.real),
 };
 
-/** `npm run bench -- console [part ...]`: what docs/console.md promises, measured in a browser against a real installation. Without a part all but the real half hour. */
+/** Runs `npm run bench -- console [part ...]`: measures the promises of docs/console.md in a browser against a real installation. Without a part it measures all but the real half hour. */
 async function main(named: readonly string[]): Promise<void> {
   const unknown = named.find((name) => !(name in PARTS));
   if (unknown !== undefined)
@@ -77,7 +77,7 @@ async function measureViews(stage: DemoStage): Promise<void> {
   report('next page', next);
 }
 
-/** A script that answers the page's clock once `condition` holds and is painted. */
+/** Writes a script that answers the page's clock once `condition` holds and is painted. */
 function untilSeen(condition: string): string {
   return `new Promise((resolve) => {
     const text = (tag) => [...document.querySelectorAll(tag)].map((one) => one.textContent);
@@ -224,7 +224,7 @@ async function answerWithPoints(page: Page): Promise<number> {
   return rows.length;
 }
 
-/** The heap of a live page after each fifth of half an hour's events, in that half hour or as fast as `apart` says. */
+/** Measures the heap of a live page after each fifth of half an hour's events, in that half hour or as fast as `apart` says. */
 async function measureMemory(stage: DemoStage, apart: number): Promise<void> {
   const { page, context } = await openPage(stage, false, true);
   await page.goto(`${stage.address}/admin`);

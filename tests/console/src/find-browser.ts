@@ -3,13 +3,13 @@ import { existsSync } from 'node:fs';
 
 const PLACES = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** A browser of this machine: what CHROMIUM names, else the distribution's own. */
+/** Finds a browser of this machine: what CHROMIUM names, else the distribution's own. */
 export function findBrowser(): string | undefined {
   const { CHROMIUM } = process.env;
   return [...(CHROMIUM ? [CHROMIUM] : []), ...PLACES].find((file) => existsSync(file));
 }
 
-/** Debian's chromium, where this process may install it. Returns why not otherwise. */
+/** Installs Debian's chromium, where this process may. Returns why not otherwise. */
 export function installBrowser(): string | undefined {
   if (process.platform !== 'linux' || !existsSync('/etc/debian_version'))
     return 'this is not a Debian or Ubuntu';

@@ -6,7 +6,7 @@ import { browser, startStage, WITHOUT, type Stage, type Visitor } from './stage.
 /** Creating some 1,400 objects takes minutes on a busy machine. */
 const START_MS = 600_000;
 const STORY_MS = 120_000;
-/** Three screens of 900 pixels. */
+/** Is three screens of 900 pixels. */
 const HEIGHT_MAX = 2_700;
 
 (browser === undefined ? describe.skip : describe)(`a large installation${WITHOUT}`, () => {

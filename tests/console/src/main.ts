@@ -4,7 +4,7 @@ import { findBrowser, installBrowser } from './find-browser.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 
-/** `npm run test:console [-- <jest arguments>]`: the console in a real browser, against a real installation. Installs the browser where it may. */
+/** Runs `npm run test:console [-- <jest arguments>]`: the console in a real browser, against a real installation. It installs the browser where it may. */
 async function main(args: readonly string[]): Promise<number> {
   if (findBrowser() === undefined) {
     console.log('Installing chromium ...');

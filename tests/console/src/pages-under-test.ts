@@ -33,7 +33,7 @@ export const userPaths = pathsIn(userPart);
 
 export const adminPaths = pathsIn(adminPart);
 
-/** Markup, a change of direction, no space to break at: what others may put into a name. */
+/** Has markup, a change of direction, and no space to break at: others may put these into a name. */
 const HOSTILE = `<img src=x onerror="document.title='owned'">evil${'W'.repeat(60)}`;
 /** Marks that turn text around are refused today; names of an earlier release may have them. */
 const HOSTILE_OF_BEFORE = HOSTILE.replace('evil', '\u202Eevil\u2066');
@@ -65,7 +65,7 @@ export const FAILURES: readonly [string, (route: Interception) => Promise<void>]
   ['a broken connection', (route) => route.abort()],
 ];
 
-/** Skipped where there is no browser. */
+/** Skips tests where there is no browser. */
 export const describeInBrowser = browser === undefined ? describe.skip : describe;
 
 export let stage: Stage;
@@ -149,7 +149,7 @@ export const unwell = async (
   return wrong;
 };
 
-/** Every page with the account that sees it. */
+/** Returns every page with the account that sees it. */
 export const everyPage = () =>
   [
     [customer, userPaths],
@@ -188,7 +188,7 @@ async function renameAsBefore(connectionString: string): Promise<void> {
   await database.end();
 }
 
-/** Called by the spec: an installation whose records have names that attack a page. */
+/** Starts an installation whose records have names that attack a page; the spec calls it. */
 export function shareStage(): void {
   beforeAll(async () => {
     stage = await startStage();

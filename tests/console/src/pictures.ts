@@ -4,7 +4,7 @@ export interface Picture {
   /** Names its file in docs/tour. */
   name: string;
   who: 'user' | 'admin' | 'visitor';
-  /** `:model`, `:user` and so on stand for the first of their kind. */
+  /** Is a path in which `:model`, `:user` and so on mean the first of their kind. */
   path: string;
   isNarrow?: boolean;
   theme?: 'light' | 'dark';
@@ -115,7 +115,7 @@ const narrow = (name: string, theme: 'light' | 'dark' = 'light'): Picture => ({
   theme,
 });
 
-/** Every page wide and light; those that show most also dark, narrow, and in Chinese. */
+/** Lists every page wide and light; those that show most also dark, narrow, and in Chinese. */
 export const PICTURES: readonly Picture[] = [
   { name: 'sign-in', who: 'visitor', path: '/login' },
   ...userPages,

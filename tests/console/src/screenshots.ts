@@ -10,7 +10,7 @@ const TOTAL_MAX = 3_000_000;
 const QUALITY = 0.82;
 const SETTLE_MS = 700;
 
-/** `npm run screenshots [-- <part of a name> ...]`: the pictures of docs/tour.md, from a real installation. */
+/** Runs `npm run screenshots [-- <part of a name> ...]`: takes the pictures of docs/tour.md from a real installation. */
 async function main(wanted: readonly string[]): Promise<number> {
   if (browser === undefined) {
     console.error('There is no chromium.\n  Fix: npm run test:console installs it where it may.');
@@ -70,7 +70,7 @@ async function take(stage: DemoStage, picture: Picture): Promise<Buffer> {
   return webp;
 }
 
-/** `:model`, `:upstream`, `:user`, `:key` and `:rid` stand for the first of their kind. */
+/** Returns an address in which `:model`, `:upstream`, `:user`, `:key` and `:rid` mean the first of their kind. */
 async function addressOf({ tollgate: { admin } }: DemoStage, address: string): Promise<string> {
   const lists: Record<string, [list: string, field: string]> = {
     ':model': ['/models?q=demo-chat', 'id'],

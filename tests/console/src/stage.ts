@@ -4,7 +4,7 @@ import axe from 'axe-core';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import { findBrowser } from './find-browser.ts';
 
-/** A running installation behind its front door, with a browser before it. */
+/** Is a running installation behind its front door, with a browser before it. */
 export interface Stage {
   tollgate: Tollgate;
   /** Is the address of the front door, without a trailing slash. */
@@ -22,7 +22,7 @@ export interface VisitorOptions {
   address?: string;
 }
 
-/** One person at one browser, and everything the browser complained about. */
+/** Is one person at one browser, and everything the browser complained about. */
 export interface Visitor {
   page: Page;
   context: BrowserContext;

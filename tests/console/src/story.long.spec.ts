@@ -55,7 +55,7 @@ const STORY_MS = 180_000;
       await stage.tollgate.admin.approve(userId);
       await page.getByRole('heading', { name: 'First steps' }).waitFor();
 
-      // Recharge.
+      // The customer recharges the wallet.
       await page.getByRole('link', { name: 'Recharge', exact: true }).click();
       await dialog.getByLabel('Amount').fill('50');
       await button('Pay').click();

@@ -143,7 +143,7 @@ function putAccount(status: string): Promise<unknown> {
   return node.live.putAccount({ accountId: 7, status, drain: false, revision });
 }
 
-/** By which the nodes under test name each model to its upstream. */
+/** Names the upstream's model, by which the nodes under test name each model to its upstream. */
 const UPSTREAM_MODEL = 'gpt-4';
 const RUN_MS = 2_000;
 const POINTS = Array.from({ length: 10 }, (_, point) => (point + 1) / 10);

@@ -177,7 +177,7 @@ describe('a response in the background is ended', () => {
     });
     expect(await node.journalledFinal(running.rid)).toMatchObject({ outcome: 'client_closed' });
     expect((await call('GET', `/v1/responses/${running.body.id}`)).status).toBe(404);
-    // One that has just ended, and was not looked at since.
+    // This response has just ended, and was not looked at since.
     const ended = await begin(model, '@demo tokens=3');
     await until('the upstream finishes', async () => ofProvider(ended.rid)?.ending === 'finished');
     expect((await call('DELETE', `/v1/responses/${ended.body.id}`)).status).toBe(200);

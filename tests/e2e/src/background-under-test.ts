@@ -10,7 +10,7 @@ export let baseUrl: string;
 export let record: DemoNode['record'];
 let upstreamAndNode: DemoNode;
 
-/** A model of an upstream that speaks /v1/responses, for one test. */
+/** Makes a model of an upstream that speaks /v1/responses, for one test. */
 export function native(at = baseUrl): Promise<SnapshotModel> {
   const upstream = { baseUrl: at, overrides: { endpoints: ['responses' as const] } };
   return node.addModel([upstream], { context_window: 10_000 }, BOUGHT);
@@ -61,7 +61,7 @@ export function eventsOf(text: string): Listed<NativeEvent> {
   return data.map((line) => JSON.parse(line.slice('data: '.length))) as Listed<NativeEvent>;
 }
 
-/** All that comes until the stream ends or breaks, and whether it broke. */
+/** Returns all that comes until the stream ends or breaks, and whether it broke. */
 export async function readAll(
   response: Response,
   onText: (text: string) => void = () => undefined,
@@ -90,7 +90,7 @@ export function reportedOf(rid: string): number {
   return (reported?.prompt ?? 0) + (reported?.output ?? 0);
 }
 
-/** Called by the spec: a node, and a demo upstream that speaks /v1/responses. */
+/** Starts a node, and a demo upstream that speaks /v1/responses; the spec calls it. */
 export function shareNode(environment: Record<string, string> = {}): void {
   beforeAll(async () => {
     upstreamAndNode = await startDemoNode({

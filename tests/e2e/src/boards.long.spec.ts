@@ -19,11 +19,11 @@ import path from 'node:path';
 import pg from 'pg';
 import { z } from 'zod';
 
-/** Boards, rules and scrape configuration with a real Prometheus, an installation that runs and traffic of many kinds. */
+/** Boards, rules and scrape configuration run with a real Prometheus, an installation that runs and traffic of many kinds. */
 const PROMETHEUS = path.join(ROOT, 'deploy/prometheus');
 const GRAFANA = path.join(ROOT, 'deploy/grafana');
 const CREDENTIAL = randomBytes(32).toString('base64url');
-/** Long enough for rates over `RATE_INTERVAL`. */
+/** Is long enough for rates over `RATE_INTERVAL`. */
 const TRAFFIC_MS = 14_000;
 const RATE_INTERVAL = '10s';
 /** Holds what the demo upstream does, by the model's name there. */

@@ -19,7 +19,7 @@ export async function recordOf(tollgate: Tollgate, rid: string): Promise<RecordE
   return entry;
 }
 
-/** The request's usage rows as an administrator sees them, once they have arrived (usage lags by at most a second). */
+/** Returns the request's usage rows as an administrator sees them, once they have arrived (usage lags by at most a second). */
 export async function settledRows(tollgate: Tollgate, rid: string): Promise<UsageRow[]> {
   return until(`usage row of ${rid}`, async () => {
     const rows = await tollgate.admin.list(`/usage/logs?rid=${rid}`);

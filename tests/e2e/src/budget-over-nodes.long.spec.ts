@@ -24,7 +24,7 @@ import { z } from 'zod';
 
 const CALLERS = 1_000;
 const AFFORDABLE = 100;
-/** The tokens that the provider reports for one request. A report below the text of the prompt is doubted, and charges then differ. */
+/** Counts the tokens that the provider reports for one request. A report below the text of the prompt is doubted, and charges then differ. */
 const PROMPT = 8;
 /** Long beside the 1,000 tokens by which a hold bounds a prompt: the last request needs that much room. */
 const OUTPUT = 2_000;
@@ -33,7 +33,7 @@ const SAMPLED_EVERY_MS = 10;
 /** The wait that the refusal names, and up to three times as much again: a thousand callers do not come back at once. */
 const RETRY_MS = 1_000;
 
-/** A provider whose answers are as long as they may be. */
+/** Starts a provider whose answers are as long as they may be. */
 function openUpstream(): Server {
   return createServer((request: IncomingMessage, response) => {
     void text(request).then(async (body) => {
@@ -107,7 +107,7 @@ async function ask(url: string): Promise<boolean> {
     await response.text();
     if (response.status === 200) return true;
     expect(response.status).toBe(429);
-    // Too many at a time are refused for a moment too.
+    // Too many requests at a time are refused for a moment too.
     if (response.headers.get('x-should-retry') === 'false') return false;
     await pause(RETRY_MS * (1 + 3 * Math.random()));
   }

@@ -5,7 +5,7 @@ import { CALENDAR } from '../../../apps/control-plane/src/testing/calendar-zones
 import { counts, setBudgets, settled } from '../../../libs/keyspace/test/budgets-of-tenant.ts';
 import { admitted, openAccount, openWorld, type World } from '../../../libs/keyspace/test/world.ts';
 
-/** Periods that a live record has. */
+/** Counts the periods that a live record has. */
 const RECORDED = 32;
 const CHARGE = 7;
 
@@ -20,7 +20,7 @@ afterAll(async () => {
   await services?.stop();
 });
 
-/** The date of a second, by the platform's formatter, which shares no code with the calendar. */
+/** Returns the date of a second, by the platform's formatter, which shares no code with the calendar. */
 function dateIn(timeZone: string): (second: number) => string {
   const format = new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' });
   return (second) => format.format(second * 1_000);

@@ -44,7 +44,7 @@ export function run(
 export const json = async (...args: string[]) =>
   JSON.parse((await run([...args, '--json'])).stdout);
 
-/** Called by the spec: an installation, and a home of its own for the command. */
+/** Starts an installation, and a home of its own for the command; the spec calls it. */
 export function shareTollgate(): void {
   beforeAll(async () => {
     home = mkdtempSync(path.join(tmpdir(), 'tollgate-cli-'));

@@ -7,7 +7,7 @@ import {
 
 export type SnapshotModel = Awaited<ReturnType<NodeUnderTest['addModel']>>;
 
-/** A node, and a demo upstream that knows what it reported. */
+/** Is a node, and a demo upstream that knows what it reported. */
 export interface DemoNode {
   node: NodeUnderTest;
   /** Is the upstream's address, with /v1. */

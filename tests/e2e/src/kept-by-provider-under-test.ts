@@ -145,7 +145,7 @@ const PRICE = {
   multipliers: { 'server_tools=code_interpreter': 1_000_000 },
 };
 
-/** A model of the first provider alone, or of both. */
+/** Makes a model of the first provider alone, or of both. */
 export function modelOf(
   kind: Kind,
   { onBoth = false, passes = false } = {},
@@ -230,7 +230,7 @@ export const nativeOf = (kind: Kind): string =>
   ({ responses: 'cntr_native', messages: 'container_native', chat: SOUND })[kind];
 export const SEALED = /(?:cntr|container|audio)_tg[\w-]{40,}/g;
 
-/** Called by the spec: a node, and two upstreams of one provider. */
+/** Starts a node, and two upstreams of one provider; the spec calls it. */
 export function shareNode(): void {
   beforeAll(async () => {
     node = await startNodeUnderTest();

@@ -4,7 +4,7 @@ import type OpenAI from 'openai';
 import type { NodeUnderTest } from '../../../apps/proxy-node/src/testing/node-under-test.ts';
 import { startDemoNode, type DemoNode, type SnapshotModel } from './demo-node-under-test.ts';
 
-/** An answer of the interface, or its refusal. */
+/** Is an answer of the interface, or its refusal. */
 type Completion = Omit<OpenAI.Completion, 'usage'> & {
   usage: OpenAI.CompletionUsage;
   error: { message: string; param: string | null };

@@ -7,7 +7,7 @@ import { startDemoNode, type DemoNode, type SnapshotModel } from './demo-node-un
 
 const BOUGHT = 1_000_000;
 const WINDOW = 200_000;
-/** Far below the window, and above what a turn of these threads can use. */
+/** Is far below the window, and above what a turn of these threads can use. */
 const FEW = 8_000;
 const LIMIT = 64;
 const LONG = 'word '.repeat(600);
@@ -37,7 +37,7 @@ const ofDemo = (overrides = {}) => ({
 });
 const KEEPS = { endpoints: ['threads' as const] };
 
-/** A model of an upstream that keeps threads. */
+/** Makes a model of an upstream that keeps threads. */
 function threaded(
   change: Partial<SnapshotModel> = {},
   { tokens = BOUGHT, ...more }: { tokens?: number; upstreamOf?: SnapshotModel } = {},

@@ -10,7 +10,7 @@ let record: DemoNode['record'];
 let upstreamAndNode: DemoNode;
 export let model: SnapshotModel;
 
-/** A model of an upstream that speaks /v1/responses: of its own, or that of another model. */
+/** Makes a model of an upstream that speaks /v1/responses: of its own, or that of another model. */
 export function native(
   change: Partial<SnapshotModel> = {},
   upstreamOf?: SnapshotModel,
@@ -105,7 +105,7 @@ export async function streamed(
 
 export const ofProvider = (rid: string | null) => record.list(rid ?? '').at(-1);
 
-/** Called by the spec that imports the parts: one node and one demo upstream serve them all. */
+/** Starts one node and one demo upstream, which serve all parts; the spec that imports them calls it. */
 export function shareNode(): void {
   beforeAll(async () => {
     upstreamAndNode = await startDemoNode();

@@ -16,7 +16,7 @@ export let tollgate: Tollgate;
 export let customer: Customer;
 export let chat: RoutedModel;
 export let embedding: RoutedModel;
-/** Routes to an upstream that speaks /v1/responses. */
+/** Is a model with routes to an upstream that speaks /v1/responses. */
 export let native: RoutedModel;
 export let key: string;
 

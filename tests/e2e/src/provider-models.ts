@@ -1,7 +1,7 @@
 import { DEMO_APPLICATION, demoServiceAccount } from '@tollgate/demo-upstream';
 import type { UpstreamSpec } from '../../../apps/proxy-node/src/testing/node-under-test.ts';
 
-/** The credential of AWS's own examples, as it is sealed. The demo upstream verifies its signatures. */
+/** Is the credential of AWS's own examples, as it is sealed. The demo upstream verifies its signatures. */
 const AWS = JSON.stringify({
   type: 'aws',
   region: 'us-east-1',
@@ -9,13 +9,13 @@ const AWS = JSON.stringify({
   secret_access_key: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
 });
 
-/** Identities whose requests carry a token, which the demo upstream issues. */
+/** Makes identities whose requests carry a token, which the demo upstream issues. */
 const GOOGLE = (): string =>
   JSON.stringify({ type: 'google', service_account: demoServiceAccount() });
 const ENTRA = JSON.stringify({ type: 'azure', ...DEMO_APPLICATION });
 const VERTEX_PATH = '/v1/projects/demo-project/locations/global';
 
-/** A model behind each provider that the demo upstream speaks. A further provider takes its line here. */
+/** Lists a model behind each provider that the demo upstream speaks. A further provider takes its line here. */
 export const PROVIDER_MODELS: readonly {
   name: string;
   upstream: (origin: string) => UpstreamSpec;

@@ -24,7 +24,7 @@ import { PROVIDER_MODELS } from './provider-models.ts';
 const REPEAT = 'repeat what you were sent';
 const PROMPT = '@demo tokens=5';
 
-/** Headers that prove who sends a request, and fields of forms that fetch a token. */
+/** Names headers that prove who sends a request, and fields of forms that fetch a token. */
 const PROOFS = ['authorization', 'api-key', 'x-api-key', 'x-goog-api-key', 'x-amz-security-token'];
 const FORM_PROOFS = ['assertion', 'client_secret'];
 
@@ -59,7 +59,7 @@ async function relayed(request: IncomingMessage, response: ServerResponse): Prom
 function note({ headers }: IncomingMessage, body: string): void {
   for (const name of PROOFS) {
     const value = headers[name];
-    // A signature, a token, or a key, with or without the word before it.
+    // The part is a signature, a token, or a key, with or without the word before it.
     if (typeof value === 'string')
       for (const part of [value, ...value.split(/[\s,=]+/)])
         if (part.length >= 20) secrets.add(part);
@@ -104,7 +104,7 @@ async function ask(model: string, content: string, stream: boolean): Promise<Ans
   return { status: answer.status, rid: answer.headers.get('x-request-id') ?? '' };
 }
 
-/** All texts in Redis: snapshots, reports, incidents, holds, outboxes and queues. */
+/** Returns all texts in Redis: snapshots, reports, incidents, holds, outboxes and queues. */
 async function redisTexts(): Promise<string[]> {
   const names = await redis.keys('*');
   const read = async (name: string): Promise<unknown> => {
@@ -128,7 +128,7 @@ async function redisTexts(): Promise<string[]> {
   return Promise.all(names.map(async (name) => `${name} ${JSON.stringify(await read(name))}`));
 }
 
-/** The journal, the snapshot, and whatever else the node keeps on its disk. */
+/** Returns the journal, the snapshot, and whatever else the node keeps on its disk. */
 async function diskTexts(): Promise<string[]> {
   const folder = node.environment['DATA_DIR'] ?? '';
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => demo?.stop());
 
-/** The answer's text, and the arguments of the tool that it calls. */
+/** Holds the answer's text, and the arguments of the tool that it calls. */
 interface Said {
   text: string;
   call: unknown;

@@ -10,7 +10,7 @@ const ATTACK_MS = 4_000;
 const CALLERS = 20;
 const BEYOND_MAX = 50_000;
 
-/** The spent tokens that PostgreSQL has booked for the model. */
+/** Counts the spent tokens that PostgreSQL has booked for the model. */
 async function spentOf(modelId: number): Promise<number> {
   const database = new pg.Client({ connectionString: tollgate.databaseUrl });
   await database.connect();

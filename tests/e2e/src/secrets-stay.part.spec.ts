@@ -22,7 +22,7 @@ describe('S13: a secret stays with its owner', () => {
     const failures = await Promise.all(
       ['500', 'garbage', 'dies'].map((mode) => chat(`@demo mode=${mode}`, { named: failing.name })),
     );
-    // The last, because the route rests from here on.
+    // This failure is the last, because the route rests from here on.
     failures.push(await chat('@demo mode=401', { named: failing.name }));
     places['errors of the proxy interface'] = failures.map(({ text }) => text).join('\n');
     places['the answer to a wrong key'] = (

@@ -12,7 +12,7 @@ import {
   type Tollgate,
 } from '@tollgate/harness';
 
-/** Cases of the threat model that only a whole installation can show. */
+/** These are cases of the threat model that only a whole installation can show. */
 export const REGISTRATIONS = 3;
 export const canary = (what: string): string => `canary-${what}-${randomBytes(9).toString('hex')}`;
 /** Only their owner may ever see one of these again. */
@@ -27,7 +27,7 @@ export const secrets = {
 export let tollgate: Tollgate;
 export let customer: Customer;
 export let model: RoutedModel;
-/** On a route of its own, which rests once it has failed. */
+/** This model has a route of its own, which rests once it has failed. */
 export let failing: RoutedModel;
 export let key: string;
 

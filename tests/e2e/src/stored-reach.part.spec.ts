@@ -11,7 +11,7 @@ import {
   type Answered,
 } from './native-responses-under-test.ts';
 
-/** Routes to the same upstream as `model`. */
+/** This model has routes to the same upstream as `model`. */
 let other: SnapshotModel;
 const keys: Record<string, string> = {};
 
@@ -32,7 +32,7 @@ async function share(): Promise<void> {
     keys[name] = (await node.putKey({ allowedModels })).key;
 }
 
-/** A way in which a caller reaches the objects that `model` has made, named by the ids of the response, of its item, and of its conversation. */
+/** Is a way in which a caller reaches the objects that `model` has made, named by the ids of the response, of its item, and of its conversation. */
 type Way = (ids: { response: string; item: string }, key: string) => Promise<Answered>;
 
 const TO_RESPONSE: Record<string, Way> = {

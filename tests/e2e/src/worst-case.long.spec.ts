@@ -30,7 +30,7 @@ const AT_ONCE = 48;
 const PROMPT_TOKENS = 7;
 /** Holds what a stream holds of its output before it has shown any. */
 const SLICE = 4_096;
-/** Long enough that every request of a volley is admitted, or refused, before the first is charged. */
+/** Is long enough that every request of a volley is admitted, or refused, before the first is charged. */
 const THINKING_MS = 3_000;
 
 let tollgate: Tollgate;
@@ -67,7 +67,7 @@ interface Body {
   messages: { content: string }[];
 }
 
-/** JSON: twenty times the limit, all of it delivered. A stream: a word, and all that the limit allows generated unseen before it. */
+/** Answers JSON with twenty times the limit, all of it delivered, and a stream with a word and all that the limit allows, generated unseen before it. */
 async function answer(
   { stream, max_tokens: limit = 0 }: Body,
   response: ServerResponse,
@@ -109,7 +109,7 @@ async function openModel(): Promise<RoutedModel> {
   return model;
 }
 
-/** Each request by another key and another process. */
+/** Sends each request by another key and another process. */
 async function volley(keys: readonly string[], body: object): Promise<number[]> {
   return Promise.all(
     Array.from({ length: AT_ONCE }, async (_, at) => {

@@ -28,7 +28,7 @@ export class Authority {
     );
   }
 
-  /** For a server of this host name, or a client of this user name. */
+  /** Issues a certificate for a server of this host name, or a client of this user name. */
   issue(name: string): Certificate {
     const [cert, key, request, extensions] = ['crt', 'key', 'csr', 'ext'].map((part) =>
       path.join(this.folder, `${name}.${part}`),

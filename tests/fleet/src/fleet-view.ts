@@ -28,12 +28,12 @@ const startedLine = z.looseObject({
 
 export type FleetStatus = z.infer<typeof statusAnswer>;
 
-/** The fleet as administrators see it. */
+/** Returns the fleet as administrators see it. */
 export async function fleetStatus({ admin }: Pick<Tollgate, 'admin'>): Promise<FleetStatus> {
   return statusAnswer.parse(await admin.call('GET', '/proxy/status'));
 }
 
-/** Outcome of a sync by node name. */
+/** Returns the outcome of a sync by node name. */
 export async function syncOutcomes({
   admin,
 }: Pick<Tollgate, 'admin'>): Promise<Record<string, string>> {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { measurePropagation, percentile } from './propagation.ts';
 import { syncStorm } from './sync-storm.ts';
 
-/** 99 of 100 changes run on every node by then: what an administrator calls at once. */
+/** By then 99 of 100 changes run on every node: what an administrator calls at once. */
 const FOLLOWED_WITHIN_MS = 1_000;
 const USAGE = `npm run test:fleet                               both of these
 npm run test:fleet -- --storm [--administrators 50] [--nodes 3] [--rounds 2] [--seed 7]

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { fleetStatus, syncOutcomes, workerPids } from './fleet-view.ts';
 import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
 
-/** One node of two workers behind one port: what happens to its requests when a worker dies and when the node is stopped. */
+/** One node has two workers behind one port: the tests show what happens to its requests when a worker dies and when the node is stopped. */
 let tollgate: Tollgate;
 let scene: Scene;
 let origin: string;

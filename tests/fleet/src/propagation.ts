@@ -8,7 +8,7 @@ const readiness = z.looseObject({ snapshot_version: z.number().nullable() });
 
 /** Milliseconds, sorted. */
 export interface PropagationReport {
-  /** From an administrator's change until the answer that every node applied it, by change and sync-all. */
+  /** Holds the times from an administrator's change until the answer that every node applied it, by change and sync-all. */
   acknowledged: number[];
   /** From an administrator's change until every node's own process runs it, without a sync request. */
   automatic: number[];
@@ -103,7 +103,7 @@ async function timed(work: () => Promise<void>): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** Nearest rank of sorted values. */
+/** Returns the nearest rank of sorted values. */
 export function percentile(sorted: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
 }

@@ -84,7 +84,7 @@ test('while one primary is away its accounts are refused, all others are served,
 /** The primary that holds each of the four shards: their slots are a matter of arithmetic. */
 const HOME = ['redis-3', 'redis-2', 'redis-1', 'redis-1'];
 
-/** A scene whose customer lives on another primary. */
+/** Makes a scene whose customer lives on another primary. */
 async function sceneElsewhere({ customer, model }: Scene): Promise<Scene> {
   for (;;) {
     const other = await createCustomer(tollgate);

@@ -14,7 +14,7 @@ const AWAY_MS = 7_000;
 
 let tollgate: Tollgate;
 let scene: Scene;
-/** Primaries that owned the customer's shard when they died. */
+/** Names primaries that owned the customer's shard when they died. */
 const own: string[] = [];
 beforeAll(async () => {
   tollgate = await startTollgate({

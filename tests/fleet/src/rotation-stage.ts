@@ -13,7 +13,7 @@ export function drawSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** An installation whose clients send through the front door all the time, while its secrets are changed on one process after the other. */
+/** Runs an installation whose clients send through the front door all the time, while its secrets are changed on one process after the other. */
 export class RotationStage {
   readonly tollgate: Tollgate;
   readonly gate: KeyGate;

@@ -30,7 +30,7 @@ export interface Scene {
   key: string;
 }
 
-/** One customer with plenty of tokens for one model, known to every node. */
+/** Makes one customer with plenty of tokens for one model, known to every node. */
 export async function setScene(tollgate: Tollgate): Promise<Scene> {
   const model = await createRoutedModel(tollgate);
   const customer = await createCustomer(tollgate, { amount: '1000000' });
@@ -39,7 +39,7 @@ export async function setScene(tollgate: Tollgate): Promise<Scene> {
   return { customer, model, key };
 }
 
-/** Clients that continue until they are stopped, and record everything. */
+/** Runs clients that continue until they are stopped, and records everything. */
 export class SteadyLoad {
   readonly records: ClientRecord[] = [];
   readonly #clients: Promise<void>[];

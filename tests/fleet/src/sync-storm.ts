@@ -14,9 +14,9 @@ const UP_MAX_MS = 1_500;
 const OUTCOMES = new Set(['applied', 'offline', 'timeout', 'failed']);
 
 export interface StormOptions {
-  /** Administrators who change something and press sync, all at the same time. */
+  /** Counts administrators who change something and press sync, all at the same time. */
   administrators: number;
-  /** The number of times that each does it. */
+  /** Is the number of times that each does it. */
   rounds: number;
   seed: number;
 }
@@ -26,7 +26,7 @@ export interface StormReport {
   applied: number;
   otherwise: number;
   restarts: number;
-  /** Every answer that turned out wrong. */
+  /** Lists every answer that turned out wrong. */
   lies: string[];
 }
 

@@ -51,7 +51,7 @@ afterAll(async () => {
   await tollgate?.stop();
 }, 60_000);
 
-/** TLS for all; the role `tollgate_tls` comes with a client certificate of its name, and in no other way. */
+/** Serves TLS for all; the role `tollgate_tls` comes with a client certificate of its name, and in no other way. */
 async function serveTlsOfPostgres(): Promise<void> {
   const { dataFolder } = firstPostgres(tollgate.services);
   const { uid, gid } = lstatSync(dataFolder);

@@ -63,7 +63,7 @@ afterAll(async () => {
   await tollgate?.stop();
 }, 60_000);
 
-/** The shape in the interface of the release before. */
+/** Makes the scene in the interface of the release before. */
 async function setFormerScene(): Promise<Scene> {
   const { admin, upstreamUrl } = tollgate;
   const { id } = z

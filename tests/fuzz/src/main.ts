@@ -24,10 +24,7 @@ const settingsSchema = z.object({
 
 const STATED_RULES = path.join(import.meta.dirname, 'stated_rules.py');
 
-/**
- * Operations that end the run's own access, never end, or wait 10 s for every node that the run has made and no process serves.
- * Each has specs of its own.
- */
+/** Names operations that end the run's own access, never end, or wait 10 s for every node that the run has made and no process serves. Each has specs of its own. */
 const LEFT_OUT = [
   'Auth_logout',
   'Auth_password',

@@ -6,7 +6,7 @@ import { cacheFolder } from '@tollgate/tools';
 /** https://schemathesis.readthedocs.io: generates requests from an API document and judges the answers by it. */
 const VERSION = '4.32.5';
 
-/** The program, in a Python environment of its own in the download cache. Throws with the fix when there is no Python or no package index. */
+/** Installs the program in a Python environment of its own in the download cache. Throws with the fix when there is no Python or no package index. */
 export function installSchemathesis(): string {
   const folder = path.join(cacheFolder(), `schemathesis-${VERSION}`);
   const program = path.join(folder, 'bin', 'schemathesis');

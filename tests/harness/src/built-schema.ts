@@ -6,7 +6,7 @@ import { runOps } from './run-ops.ts';
 
 const BUILT = path.join(import.meta.dirname, '../../../apps/control-plane/dist/platform/database');
 
-/** A database with the schema of the built release, so that an installation copies it instead of running every migration. */
+/** Makes a database with the schema of the built release, so that an installation copies it instead of running every migration. */
 export function builtSchema(): Promise<PreparedPostgres> {
   const files = readdirSync(BUILT, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.js'))

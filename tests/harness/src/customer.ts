@@ -19,7 +19,7 @@ export interface Customer {
   client: AdminClient;
 }
 
-/** A registered and approved user with money in the wallet. */
+/** Makes a registered and approved user with money in the wallet. */
 export async function createCustomer(
   { admin }: Tollgate,
   { username = `user-${unique()}`, amount = '1000' }: { username?: string; amount?: string } = {},
@@ -38,16 +38,16 @@ export interface RoutedModel {
 }
 
 export interface RoutedModelOptions extends Partial<NewModel>, Partial<Omit<NewPrice, 'model_id'>> {
-  /** One route to the demo upstream each; both by default (embedding models: openai). */
+  /** Makes one route to the demo upstream for each; the default is both (embedding models: openai). */
   protocols?: readonly NewUpstream['protocol'][];
-  /** Name at the demo upstream, which chooses its behaviour by it. */
+  /** Is the name at the demo upstream, which chooses its behaviour by it. */
   upstreamModel?: string;
   route?: Partial<NewRoute>;
   /** Changes the settings of each upstream. */
   upstream?: Partial<NewUpstream>;
 }
 
-/** A priced model with routes to the demo upstream. Publish it with `admin.syncAll()`. */
+/** Makes a priced model with routes to the demo upstream. The caller publishes it with `admin.syncAll()`. */
 export async function createRoutedModel(
   tollgate: Tollgate,
   {
@@ -91,7 +91,7 @@ export async function createRoutedModel(
   return { id, name };
 }
 
-/** An upstream record that points at the demo upstream process. */
+/** Makes an upstream record that points at the demo upstream process. */
 export function createDemoUpstream(
   { admin, upstreamUrl }: Tollgate,
   protocol: NewUpstream['protocol'] = 'openai',

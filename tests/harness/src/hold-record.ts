@@ -1,6 +1,6 @@
 import { Packr } from 'msgpackr';
 
-/** In the order of libs/keyspace/lua/shared/holds.lua. */
+/** Is in the order of libs/keyspace/lua/shared/holds.lua. */
 const FIELDS = [
   ...['st', 'acct', 'model', 'amt', 'used', 'chg', 'c0', 'c1', 'c2', 'wd'],
   ...['gen', 'sub', 'key', 'price', 'node', 'mac'],
@@ -15,7 +15,7 @@ interface RedisTexts {
 
 const packr = new Packr();
 
-/** A hold as Redis has it, by the names of its values, each as text; null where there is none. */
+/** Reads a hold as Redis has it, by the names of its values, each as text; null where there is none. */
 export async function readHold(
   redis: RedisTexts,
   key: string,

@@ -23,7 +23,7 @@ export interface PgBouncer {
   databaseUrl: string;
 }
 
-/** A PgBouncer before the suite's PostgreSQL, as docs/operations.md sets it up. Comes from the distribution's package. The caller stops it. */
+/** Starts a PgBouncer before the suite's PostgreSQL, as docs/operations.md sets it up. It comes from the distribution's package. The caller stops it. */
 export async function startPgBouncer(
   { folder, folders, databaseUrl }: Services,
   { poolMode, poolSize = 20 }: { poolMode: 'session' | 'transaction'; poolSize?: number },

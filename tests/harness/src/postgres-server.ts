@@ -10,7 +10,7 @@ import {
 import pg from 'pg';
 import type { Services } from './services.ts';
 
-/** One PostgreSQL of several, with what is needed to follow or replace it. */
+/** Is one PostgreSQL of several, with what is needed to follow or replace it. */
 export interface PostgresServer {
   name: string;
   process: ManagedProcess;
@@ -18,7 +18,7 @@ export interface PostgresServer {
   databaseUrl: string;
 }
 
-/** The server a suite began with. */
+/** Returns the server that a suite began with. */
 export function firstPostgres({ folder, postgres, databaseUrl }: Services): PostgresServer {
   return {
     name: 'postgres',
@@ -39,7 +39,7 @@ export async function backUp(server: PostgresServer, to: string): Promise<void> 
   }
 }
 
-/** A replica that streams from `primary` under its name; read-only until `SELECT pg_promote()`. The caller stops it. */
+/** Starts a replica that streams from `primary` under its name; it is read-only until `SELECT pg_promote()`. The caller stops it. */
 export async function startStandby(
   services: Services,
   primary: PostgresServer,
@@ -52,7 +52,7 @@ export async function startStandby(
   return startPostgres(services, name);
 }
 
-/** A server over the data in the suite's folder of its name. The caller stops it. */
+/** Starts a server over the data in the suite's folder of its name. The caller stops it. */
 export async function startPostgres(
   { folder, folders, databaseUrl }: Services,
   name: string,

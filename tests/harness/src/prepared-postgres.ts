@@ -28,7 +28,7 @@ const KEPT_MS = 24 * 60 * 60 * 1_000;
 /** The first segment of the log is copied with each cluster, and one iteration of a password's hash is enough for a password of 18 random bytes. */
 const SMALL_AND_QUICK = ['--wal-segsize=1', '--set=scram_iterations=1'];
 
-/** The data folder of a stopped PostgreSQL, to be copied, and the password of its user. */
+/** Is the data folder of a stopped PostgreSQL, to be copied, and the password of its user. */
 export interface PreparedPostgres {
   dataFolder: string;
   password: string;
@@ -42,7 +42,7 @@ export function preparedKey(files: readonly string[]): string {
 }
 
 /**
- * The prepared database of this key, kept between runs. Without one, `fill` writes to a new database, which is then stopped. Suites that start side by side
+ * Returns the prepared database of this key, which is kept between runs. Without one, `fill` writes to a new database, which is then stopped. Suites that start side by side
  * may each make one; the first to finish is kept.
  */
 export async function preparedPostgres(
@@ -92,7 +92,7 @@ async function make(kept: string, fill: (urls: RoleUrls) => Promise<void>): Prom
   }
 }
 
-/** The databases that every cluster begins with and no suite connects to are half of what would be copied. */
+/** Drops the databases that every cluster begins with and no suite connects to: they are half of what would be copied. */
 async function dropUnused(databaseUrl: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();

@@ -15,7 +15,7 @@ export interface S3Server {
   stop: () => Promise<void>;
 }
 
-/** The S3 server of the Python package `moto`, on 127.0.0.1, with one empty bucket. Throws without pip. */
+/** Starts the S3 server of the Python package `moto`, on 127.0.0.1, with one empty bucket. Throws without pip. */
 export async function startS3Server(bucket: string): Promise<S3Server> {
   const port = await findFreePort();
   const endpoint = `http://127.0.0.1:${port}`;
@@ -41,7 +41,7 @@ export async function startS3Server(bucket: string): Promise<S3Server> {
   return { endpoint, stop };
 }
 
-/** In the cache after the first time. */
+/** Returns the folder of moto, which is in the cache after the first time. */
 function motoFolder(): string {
   const folder = path.join(cacheFolder(), 'moto', VERSION);
   if (existsSync(folder)) return folder;

@@ -33,32 +33,32 @@ const PRIMARIES = 3;
 let foundRedis: ReturnType<typeof resolveRedis> | undefined;
 const redisBinary = (): ReturnType<typeof resolveRedis> => (foundRedis ??= resolveRedis());
 
-/** `cluster` = three primaries of a Redis Cluster; `replicated-cluster` = with a replica each, `redis-4` to `redis-6`; `sentinel` = a primary with a replica that a sentinel promotes. */
+/** Names kinds of Redis: `cluster` is three primaries of a Redis Cluster; `replicated-cluster` has a replica for each, `redis-4` to `redis-6`; `sentinel` is a primary with a replica that a sentinel promotes. */
 export type RedisKind = 'single' | 'cluster' | 'replicated-cluster' | 'sentinel';
 
 export interface Services {
-  /** A folder of this suite alone; gone after `stop`. */
+  /** Is a folder of this suite alone; it is gone after `stop`. */
   folder: string;
   folders: ProcessFolders;
-  /** An empty database, as PostgreSQL's administrator has it: for what tests look at and tamper with. */
+  /** Is the address of an empty database, as PostgreSQL's administrator has it: tests look at it and tamper with it. */
   databaseUrl: string;
-  /** The same database as the product's roles have it. */
+  /** Is the same database as the product's roles have it. */
   databaseUrls: RoleUrls;
-  /** An empty Redis. */
+  /** Is an empty Redis. */
   redisUrl: string;
   /** The same Redis as the product's users have it. */
   redisUrls: RedisUrls;
   postgres: ManagedProcess;
-  /** All servers of Redis as one. */
+  /** Controls all servers of Redis as one. */
   redis: Pick<ManagedProcess, 'start' | 'stop' | 'kill' | 'isRunning'>;
-  /** All servers of Redis: one, the primaries of a cluster and then their replicas, or a primary, its replica and their sentinel. */
+  /** Lists all servers of Redis: one, the primaries of a cluster and then their replicas, or a primary, its replica and their sentinel. */
   redisServers: ManagedProcess[];
   redisKind: RedisKind;
-  /** On 127.0.0.1, of PostgreSQL and of each server of Redis, by process name. */
+  /** Holds the ports on 127.0.0.1, of PostgreSQL and of each server of Redis, by process name. */
   ports: ReadonlyMap<string, number>;
-  /** Another empty database on the same server, with the same roles. Answers the administrator's address. */
+  /** Makes another empty database on the same server, with the same roles. Answers the administrator's address. */
   createDatabase: () => Promise<string>;
-  /** A database of this server as the product's roles have it. */
+  /** Returns a database of this server as the product's roles have it. */
   urlsOf: (databaseUrl: string) => RoleUrls;
   /** Ends both servers and deletes the folder. */
   stop: () => Promise<void>;
@@ -67,16 +67,13 @@ export interface Services {
 export interface ServicesOptions {
   /** False leaves PostgreSQL out; a prepared database is copied; true = a copy of an empty one. */
   postgres?: boolean | PreparedPostgres;
-  /** False leaves Redis out; true = what TOLLGATE_TEST_REDIS names, else `single`. */
+  /** Is false to omit Redis; true means what TOLLGATE_TEST_REDIS names, else `single`. */
   redis?: boolean | RedisKind;
-  /** Added to the environment of each server of Redis that holds data. */
+  /** Is added to the environment of each server of Redis that holds data. */
   redisEnv?: Readonly<Record<string, string>>;
 }
 
-/**
- * A PostgreSQL and a Redis for one suite, on free ports, in a temporary folder, without fsync. About a second.
- * Call it in `beforeAll` and `stop` in `afterAll`; when the test process dies before that, a watchdog cleans up.
- */
+/** Starts a PostgreSQL and a Redis for one suite, on free ports, in a temporary folder, without fsync. It takes about a second. Suites call it in `beforeAll` and `stop` in `afterAll`; when the test process dies before that, a watchdog cleans up. */
 export async function startServices(options: ServicesOptions = {}): Promise<Services> {
   for (let tries = 1; ; tries += 1) {
     try {

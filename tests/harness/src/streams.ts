@@ -11,12 +11,12 @@ export interface StreamAsk {
 export interface Heard {
   rid: string;
   words: number;
-  /** finished: as the protocol ends a complete answer. refused: an error event in the protocol's own words, then the end. broken: neither. */
+  /** Is `finished` when it ends as the protocol ends a complete answer, `refused` for an error event in the protocol's own words and then the end, `broken` for neither. */
   ending: 'finished' | 'refused' | 'broken';
   endedAtMs: number;
 }
 
-/** A streamed request of the demo upstream, one word a token. `begun` resolves with the first word. */
+/** Sends a streamed request of the demo upstream, one word a token. `begun` resolves with the first word. */
 export function openStream(ask: StreamAsk): { begun: Promise<void>; ended: Promise<Heard> } {
   const { promise: begun, resolve, reject } = Promise.withResolvers<void>();
   const ended = listen(ask, resolve);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { isReachable, serviceUser, sharedFolder } from '@tollgate/tools';
 
-/** A folder for what tests leave behind that the user PostgreSQL runs as can reach. */
+/** Returns a folder for what tests leave behind, which the user that PostgreSQL runs as can reach. */
 export function temporaryBase(): string {
   return isReachable(path.join(tmpdir(), 'x'), serviceUser()) ? tmpdir() : sharedFolder();
 }

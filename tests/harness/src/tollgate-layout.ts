@@ -13,7 +13,7 @@ import type { Services } from './services.ts';
 import type { TollgateOptions } from './tollgate-options.ts';
 
 export const ADMIN_USERNAME = 'admin';
-/** Few, so that polling costs little on a small machine; more than one, so that mistakes between shards show. */
+/** Is small, so that polling costs little on a small machine, and more than one, so that mistakes between shards show. */
 const SHARDS = '4';
 const DRAIN_TIMEOUT_MS = '5000';
 
@@ -115,7 +115,7 @@ interface Setting {
   backends: Backends;
   ports: PortsOnce;
   options: TollgateOptions;
-  /** The backends with the environment of the named process. */
+  /** Returns the backends with the environment of the named process. */
   routed: (name: string) => Promise<Backends>;
 }
 
@@ -164,7 +164,7 @@ async function layOutNodes(
   for (let node = 1; node <= nodes; node += 1) {
     const dataFolder = path.join(folder, 'nodes', `node-${node}`);
     mkdirSync(dataFolder, { recursive: true });
-    // Spread over the replicas, as a load balancer would.
+    // Nodes are spread over the replicas, as a load balancer would.
     const controlPlaneUrl = adminUrls[(node - 1) % adminUrls.length] ?? '';
     for (let worker = 0; worker < workers; worker += 1) {
       const name = worker === 0 ? `node-${node}` : `node-${node}.${worker}`;

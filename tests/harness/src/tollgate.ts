@@ -12,7 +12,7 @@ import { startServices, type Services } from './services.ts';
 import type { TollgateOptions } from './tollgate-options.ts';
 import { ADMIN_USERNAME, baseEnvironment, layOut, type Fleet } from './tollgate-layout.ts';
 
-/** A whole Tollgate of real processes, with the handles to use, watch and break it. URLs have no trailing slash. */
+/** Is a whole Tollgate of real processes, with the handles to use, watch and break it. URLs have no trailing slash. */
 export interface Tollgate {
   adminUrl: string;
   /** One per replica of the control plane; `adminUrl` is the first. */
@@ -20,7 +20,7 @@ export interface Tollgate {
   /** One per process: with `workers` > 1, a node's workers follow each other. */
   nodeUrls: string[];
   upstreamUrl: string;
-  /** Undefined unless asked for. */
+  /** Is undefined unless asked for. */
   frontDoorUrl: string | undefined;
   admin: AdminClient;
   adminCredentials: { username: string; password: string };
@@ -30,7 +30,7 @@ export interface Tollgate {
   shards: number;
   secrets: Secrets;
   services: Services;
-  /** Names for `kill`, `restart` and `logs`. */
+  /** Lists names for `kill`, `restart` and `logs`. */
   processNames: string[];
   /** Sends a signal; waits for the end unless it is SIGSTOP or SIGCONT. Nothing restarts by itself. */
   kill: (name: string, signal?: NodeJS.Signals) => Promise<void>;
@@ -45,11 +45,11 @@ export interface Tollgate {
 
 interface Change {
   env?: Readonly<Record<string, string | undefined>>;
-  /** Root of the checkout whose build runs from now on. */
+  /** Is the root of the checkout whose build runs from now on. */
   checkout?: string;
 }
 
-/** Needs a build (`npm test` makes it). A few seconds; call it in `beforeAll` with a timeout to match, and `stop` in `afterAll`. */
+/** It needs a build (`npm test` makes it) and takes a few seconds; suites call it in `beforeAll` with a timeout to match, and `stop` in `afterAll`. */
 export async function startTollgate(options: TollgateOptions = {}): Promise<Tollgate> {
   const services = await startServices({
     // A build of another checkout brings a schema of its own.

@@ -34,20 +34,20 @@ const request = z.object({
 });
 
 export interface CollectedSpan extends z.output<typeof span> {
-  /** `service.name` of the process that sent it. */
+  /** Is `service.name` of the process that sent it. */
   service: unknown;
 }
 
 /** A collector of traces: reads OTLP over HTTP in JSON (https://opentelemetry.io/docs/specs/otlp/#otlphttp) and refuses what it cannot read. */
 export interface TraceCollector {
-  /** For TRACES_URL. */
+  /** Is the value of TRACES_URL. */
   url: string;
   spans: CollectedSpan[];
-  /** Texts of all requests, as they came. */
+  /** Holds the texts of all requests, as they came. */
   texts: string[];
-  /** Headers of the last request. */
+  /** Returns the headers of the last request. */
   headers: () => Record<string, unknown>;
-  /** The spans of a trace once there are all of these names. */
+  /** Returns the spans of a trace once there are all of these names. */
   spansOf: (traceId: string, names: readonly string[]) => Promise<CollectedSpan[]>;
   close: () => Promise<void>;
 }

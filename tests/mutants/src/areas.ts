@@ -3,9 +3,9 @@ import { globSync } from 'node:fs';
 /** Code that moves money, and where the specs that judge it are. */
 export interface Area {
   name: string;
-  /** Folder of the TypeScript project. */
+  /** Is the folder of the TypeScript project. */
   project: string;
-  /** Globs from the root of the repository. */
+  /** Holds globs from the root of the repository. */
   files: readonly string[];
   /** Folders: each spec below them that imports a file, over other files too, judges it. */
   specs: readonly string[];
@@ -83,7 +83,7 @@ export const AREAS: readonly Area[] = [
   },
 ];
 
-/** Product files of an area. A file that an earlier area has is not listed again. */
+/** Lists the product files of an area. A file that an earlier area has is not listed again. */
 export function filesOf(root: string, area: Area): string[] {
   const before = AREAS.slice(0, AREAS.indexOf(area)).flatMap(({ files }) => files);
   const listed = (globs: readonly string[]): string[] =>

@@ -19,11 +19,11 @@ const WHOLE_MS = 3_000;
 const NEVER = -1;
 const LATE = 'the time limit';
 
-/** The outcome of a spec without any mutant. */
+/** Is the outcome of a spec without any mutant. */
 interface Hearing {
   isSound: boolean;
   tookMs: number;
-  /** Names of the tests that reach a mutant. */
+  /** Maps mutants to the names of the tests that reach them. */
   reached: ReadonlyMap<number, readonly string[]>;
 }
 
@@ -32,17 +32,17 @@ export class Court {
   private readonly settings: string;
   private readonly root: string;
   private readonly limitMs: number;
-  /** The most specs that judge a mutant, of those that reach it. */
+  /** Limits the specs that judge a mutant, of those that reach it. */
   private readonly specsMax: number;
   private readonly mutants: readonly Mutant[];
-  /** Specs that may judge each file. */
+  /** Maps files to the specs that may judge them. */
   private readonly specs: ReadonlyMap<string, readonly string[]>;
   private process: ChildProcess | undefined;
   private judged = 0;
   private readonly hearings = new Map<string, Hearing>();
-  /** Mutants that a spec was too slow for, which is as slow without them. */
+  /** Holds mutants that a spec was too slow for, which is as slow without them. */
   private readonly doubted = new Set<number>();
-  /** Lists of tests that pass without a mutant and without the tests before them. */
+  /** Holds lists of tests that pass without a mutant and without the tests before them. */
   private readonly sound = new Map<string, boolean>();
 
   constructor(
@@ -71,7 +71,7 @@ export class Court {
     this.settings = JSON.stringify({ swc, texts });
   }
 
-  /** `by`: the test that notices. Undecided is a mutant that none noticed where a spec failed without it or was too slow: it may have been noticed there. */
+  /** Judges a mutant. `by` is the test that notices. Undecided is a mutant that none noticed where a spec failed without it or was too slow: it may have been noticed there. */
   async judge(mutant: Mutant): Promise<{ kind: 'noticed' | 'undecided' | 'survived'; by: string }> {
     const by = await this.noticedBy(mutant);
     if (by !== undefined) return { kind: 'noticed', by };

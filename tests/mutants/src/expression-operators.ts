@@ -25,7 +25,7 @@ const OPERATORS: Readonly<Record<string, readonly string[]>> = {
   '+=': ['-='],
   '-=': ['+='],
 };
-/** Functions that are easily confused, by the last name of what is called. */
+/** Maps functions to those with which they are easily confused, by the last name of what is called. */
 const NEIGHBOURS: Readonly<Record<string, string>> = {
   min: 'max',
   max: 'min',
@@ -50,7 +50,7 @@ export function canBeWrapped(node: Node): boolean {
   return !is.isPropertyAccessExpression(node) && !node.getText().includes('?.');
 }
 
-/** The part of `head.x`, `head[x]`, `head!` and `head()` that the rest hangs on. */
+/** Is true for the part of `head.x`, `head[x]`, `head!` and `head()` that the rest hangs on. */
 function isHead(node: Node, parent: Node): boolean {
   return (
     (is.isCallExpression(parent) ||
@@ -161,7 +161,7 @@ function neighbour(node: Node & { expression: Expression }, file: SourceFile): N
     : [[`${name.getText(file)} to ${other}`, replaced(node, file, [[name, other]])]];
 }
 
-/** Neighbours in a list change places. Which of them have the same type is for the compiler to say. */
+/** Makes neighbours in a list change places. The compiler says which of them have the same type. */
 function swaps(node: Node, list: readonly Node[], file: SourceFile): Named[] {
   if (
     /\b(?:min|max)\($/.test(
@@ -192,7 +192,7 @@ function isLiteral(node: Node): boolean {
   return is.isArrowFunction(node) || is.isStringLiteral(node) || is.isObjectLiteralExpression(node);
 }
 
-/** The text of a node in which parts, in their order, are replaced. */
+/** Returns the text of a node in which parts, in their order, are replaced. */
 function replaced(
   node: Node,
   file: SourceFile,

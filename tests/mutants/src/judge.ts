@@ -1,4 +1,4 @@
-/** A process that runs specs against some files with all of their mutants. The parent says which mutant is on. */
+/** This process runs specs against some files with all of their mutants. The parent says which mutant is on. */
 import { runCLI } from 'jest';
 import project from '../../../jest.config.ts';
 import type { Instrumented } from './transform.ts';
@@ -7,12 +7,12 @@ export interface Order {
   /** Undefined: none is on, and what each test reaches is recorded. */
   mutant: number | undefined;
   spec: string;
-  /** Full names; undefined: all tests. */
+  /** Holds full names; undefined means all tests. */
   names: readonly string[] | undefined;
 }
 
 export interface Verdict {
-  /** The first test that failed, or the suite that could not run. */
+  /** Is the first test that failed, or the suite that could not run. */
   failed: string | undefined;
   /** Pairs of a mutant and the full names of the tests that reach it; an empty name is what runs outside of tests. */
   reached: readonly (readonly [mutant: number, tests: readonly string[]])[];
@@ -32,7 +32,7 @@ process.on('message', (order: Order) => {
   void judged(order).then((verdict) => process.send?.(verdict));
 });
 process.on('disconnect', () => process.exit());
-// An error that a mutant leaves behind fails no other mutant.
+// These handlers keep an error that a mutant leaves behind from failing another mutant.
 process.on('uncaughtException', () => {});
 process.on('unhandledRejection', () => {});
 

@@ -1,7 +1,7 @@
 /** The place that a mutant changes: how the changed text and the shipped one are joined depends on the form. */
 export type SiteForm = 'statement' | 'property' | 'shorthand' | 'expression';
 
-/** One change of one file. Offsets are in UTF-16 units of the file. */
+/** Describes one change of one file. Offsets are in UTF-16 units of the file. */
 export interface Change {
   form: SiteForm;
   start: number;
@@ -13,7 +13,7 @@ export interface Change {
 
 export interface Mutant extends Change {
   id: number;
-  /** From the root of the repository. */
+  /** Is the path from the root of the repository. */
   file: string;
   line: number;
   /** The line and what the site becomes: by them the list of equivalent mutants finds it again after other lines moved. */

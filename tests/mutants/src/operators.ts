@@ -15,7 +15,7 @@ const REMOVED_PROPERTY: ChangeOfSite = {
   text: '',
 };
 
-/** Every change that the operators make to a file. Some of them do not compile. */
+/** Returns every change that the operators make to a file. Some of them do not compile. */
 export function changesOf(file: SourceFile, otherIds: OtherIds): Change[] {
   const changes: Change[] = [];
   const visit = (node: Node): void => {

@@ -9,12 +9,12 @@ import { changesOf } from './operators.ts';
 
 const ID = /^(?:id|\w+(?:Id|_id))$/;
 const IDS_TRIED = 2;
-/** Diagnostics about unused names, which do not keep the tests from running. */
+/** Lists diagnostics about unused names, which do not keep the tests from running. */
 const UNUSED = new Set([6133, 6192, 6196, 6198, 6199]);
 
 type Shown = Omit<Mutant, 'id'>;
 
-/** A change of the list of equivalent mutants. */
+/** Is a change of the list of equivalent mutants. */
 export type Listed = Pick<Mutant, 'file' | 'before' | 'after'>;
 
 /** Says how many mutants are tried, 0 = all, and by which numbers they are drawn. */
@@ -24,16 +24,16 @@ export interface Draw {
 }
 
 export interface Sample {
-  /** Texts of the files that have one of the mutants. */
+  /** Holds the texts of the files that have one of the mutants. */
   sources: Map<string, string>;
   mutants: Mutant[];
   /** Counts the changes that the list of equivalent mutants names. */
   equivalent: number;
-  /** Entries of that list that name none. */
+  /** Lists entries of that list that name none. */
   stale: Listed[];
 }
 
-/** One TypeScript project under the compiler, which says which changes of a file compile. */
+/** Puts one TypeScript project under the compiler, which says which changes of a file compile. */
 export class SourceProject {
   private readonly api: API;
   private readonly changed = new Map<string, string>();
@@ -120,7 +120,7 @@ function others(names: readonly string[], name: string): string[] {
   return [...new Set(names)].filter((each) => ID.test(each) && each !== name).slice(0, IDS_TRIED);
 }
 
-/** Names that the enclosing functions declare. The compiler refuses those that are out of reach. */
+/** Returns names that the enclosing functions declare. The compiler refuses those that are out of reach. */
 function namesAround(node: Node): string[] {
   const names: string[] = [];
   const collect = (each: Node): void => {

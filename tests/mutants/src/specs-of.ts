@@ -6,7 +6,7 @@ const IMPORT = /(?:from|import)\s*\(?\s*'([^']+)'/g;
 /** It starts the services. */
 const HARNESS = 'tests/harness/src/index.ts';
 
-/** Specs of the quick suite below some folders, by what they import, over other files too. */
+/** Finds specs of the quick suite below some folders, by what they import, over other files too. */
 export class SpecsByImport {
   private readonly root: string;
   private readonly imports = new Map<string, readonly string[]>();
@@ -15,7 +15,7 @@ export class SpecsByImport {
     this.root = root;
   }
 
-  /** Absolute paths of the specs that import a file: those of its name first, then those that start no service, then those nearest to it. */
+  /** Returns the absolute paths of the specs that import a file: those of its name first, then those that start no service, then those nearest to it. */
   of(file: string, folders: readonly string[]): string[] {
     const target = path.join(this.root, file);
     const found = globSync(
@@ -75,7 +75,7 @@ export class SpecsByImport {
   }
 }
 
-/** `usage-ingest` of usage-ingest.service.ts and of its spec. */
+/** Returns `usage-ingest` for usage-ingest.service.ts and for its spec. */
 function stemOf(file: string): string {
   return path.basename(file).split('.')[0] ?? '';
 }

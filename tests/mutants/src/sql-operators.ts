@@ -25,7 +25,7 @@ const OPERATORS: readonly { name: string; pattern: RegExp; replacement: string }
   },
 ];
 
-/** Each place of a statement where an operator applies, as the whole statement with that place changed. Words of other texts are left alone. */
+/** Returns each place of a statement where an operator applies, as the whole statement with that place changed. Words of other texts are left alone. */
 export function sqlChanges(text: string): [operator: string, text: string][] {
   if (!SQL.test(text)) return [];
   return OPERATORS.flatMap(({ name, pattern, replacement }) =>

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import swc from '@swc/jest';
 
-/** Settings of the transformer. `swc`: those of the project; `texts`: the path that each instrumented file is read from. */
+/** Holds settings of the transformer. `swc` are those of the project; `texts` maps each instrumented file to the path that it is read from. */
 export interface Instrumented {
   swc: object;
   texts: Readonly<Record<string, string>>;
@@ -10,7 +10,7 @@ export interface Instrumented {
 
 type Transformer = ReturnType<typeof swc.createTransformer>;
 
-/** Jest's transformer for TypeScript which reads some files from another place: their texts with all mutants. */
+/** Makes Jest's transformer for TypeScript, which reads some files from another place: their texts with all mutants. */
 export function createTransformer(settings: Instrumented): Partial<Transformer> {
   const compiler = swc.createTransformer(settings.swc) as Required<Transformer>;
   const read = (source: string, file: string): string => {

@@ -60,7 +60,7 @@ export class Checks {
   readonly #costs = new Map<string, bigint>();
   /** Holds what wallets paid for: recharges, and debts of closed subscriptions. */
   readonly #paid: string[] = [];
-  /** Purchases of auto-recharge. */
+  /** Counts purchases of auto-recharge. */
   recharges = 0;
   #spent = 0n;
   readonly #needs: RechargeNeeds;
@@ -153,7 +153,7 @@ export class Checks {
     };
   }
 
-  /** In the commit of the repair, where nothing may be thrown. */
+  /** Notes a repair in its commit, where nothing may be thrown. */
   #repaired(id: number, delta: number, step: number): void {
     const what = `subscription ${id}: ${delta} tokens`;
     this.repairs.push({ what, step });

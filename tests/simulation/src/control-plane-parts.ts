@@ -16,7 +16,7 @@ import type { ModelPostgres } from './postgres/model-postgres.ts';
 import type { Random } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
 
-/** Parts that a test may replace by broken ones. */
+/** Holds parts that a test may replace by broken ones. */
 export interface ControlPlaneParts {
   bookedWithdrawals: (
     ...parts: ConstructorParameters<typeof BookedWithdrawals>
@@ -58,10 +58,10 @@ export interface ControlPlaneWorld {
   parts: ControlPlaneParts;
   /** Returns what its machine's wall clock is wrong by. */
   wallErrorMs: () => number;
-  /** To all nodes, which may miss it. */
+  /** Sends to all nodes, which may miss it. */
   announce: (message: FleetMessage) => void;
   /** Ends the run. */
   broken: (error: unknown) => void;
-  /** A delivery of a job that is given to a second worker, as when the first one was taken for dead. */
+  /** Is true for a delivery of a job that is given to a second worker, as when the first one was taken for dead. */
   duplicates: () => boolean;
 }

@@ -57,7 +57,7 @@ export interface ServiceParts {
   jobs: UsageJobs;
 }
 
-/** Nothing else than the functions writes keys here. */
+/** Only the functions write keys here. */
 const RIGHT_TYPES = {
   repairShards: () => Promise.resolve(),
   repairAccounts: () => Promise.resolve(),
@@ -68,7 +68,7 @@ const NO_FIGURES = { note: () => undefined } as unknown as WorkerParts[6];
 const NO_TRACES = { now: () => 0, note: () => undefined } as unknown as WorkerParts[7];
 const NO_ALERTS = { raise: () => Promise.resolve(), resolve: () => Promise.resolve() };
 
-/** The services of a control plane as they are shipped, on the models. */
+/** Opens the services of a control plane as they are shipped, on the models. */
 export function openServices({ world, host, redisLink, postgresLink, jobs }: ServiceParts) {
   const { redis, postgres, shards, parts } = world;
   const alerts = NO_ALERTS as unknown as AlertsService;

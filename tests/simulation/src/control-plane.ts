@@ -11,7 +11,7 @@ const TAKE_EVERY_MS = 40;
 const RECONCILE_EVERY_MS = 5 * 60_000;
 const RECHARGE_SWEEP_MS = 10_000;
 
-/** One control plane process: ingest, live records, rebuild and reconciliation as they are shipped, on the models. */
+/** Is one control plane process: ingest, live records, rebuild and reconciliation as they are shipped, on the models. */
 export class ControlPlane {
   readonly process: SimulatedProcess;
   readonly redisLink: Link;

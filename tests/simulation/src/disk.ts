@@ -10,19 +10,19 @@ interface File {
   room?: Buffer;
   /** Holds what survives a power loss for certain. */
   durable: Buffer;
-  /** Bytes of it that the disk has given room to. */
+  /** Counts the bytes of it that the disk has given room to. */
   allocated: number;
   /** A fault changed what was written. */
   isDamaged?: boolean;
 }
 
-/** A change of names in a folder that a power loss may take back, with every later one of that folder. */
+/** Is a change of names in a folder that a power loss may take back, with every later one of that folder. */
 interface NameChange {
   folder: string;
   undo: () => void;
 }
 
-/** The disk of one machine. It outlives its processes; a power loss takes what was not synced, and may leave a part of it. */
+/** Is the disk of one machine. It outlives its processes; a power loss takes what was not synced, and may leave a part of it. */
 export class SimulatedDisk {
   readonly files = new Map<string, File>();
   /** Holds DATA_DIR, which the operator made. */
@@ -32,7 +32,7 @@ export class SimulatedDisk {
   #nameChanges: NameChange[] = [];
   /** A write that needs new room fails. */
   isFull = false;
-  /** Syncs that say they are done and did nothing. */
+  /** Is true for syncs that say they are done and did nothing. */
   isLying = false;
   isFailing = false;
   /** When it first refused what a process wrote, by that process; those of which it took something since are left out. */
@@ -46,7 +46,7 @@ export class SimulatedDisk {
     this.#random = random;
   }
 
-  /** The disk in the view of `process`. Descriptors are paths by number. */
+  /** Returns the disk in the view of `process`. Descriptors are paths by number. */
   for(process: SimulatedProcess): JournalDisk {
     const open = new Map<number, string>();
     let last = 2;
@@ -89,7 +89,7 @@ export class SimulatedDisk {
     };
   }
 
-  /** A lock that the kernel gives back when its process ends. */
+  /** Takes a lock that the kernel gives back when its process ends. */
   tryLock(folder: string, process: SimulatedProcess): JournalLock | undefined {
     const owner = this.#locks.get(folder);
     if (owner?.isAlive) return undefined;

@@ -93,7 +93,7 @@ function checkSetAside(world: World): void {
   }
 }
 
-/** Subscriptions at or below their threshold whose wallet pays for more tokens. */
+/** Returns subscriptions at or below their threshold whose wallet pays for more tokens. */
 function unservedNeeds(world: World): string[] {
   const { subscriptions, accounts } = world.postgres.rows;
   const wallets = new Map(accounts.committed().map((row) => [row.user_id, row.balance]));
@@ -112,7 +112,7 @@ function unservedNeeds(world: World): string[] {
   });
 }
 
-/** Subscriptions of which Redis has other tokens than the books. */
+/** Returns subscriptions of which Redis has other tokens than the books. */
 function driftsOf(world: World): string[] {
   return world.postgres.rows.subscriptions.committed().flatMap((row) => {
     const live = new LiveView(world.redis).subscription(row.user_id, MODEL_ID);

@@ -85,7 +85,7 @@ export function drawFaults(
   const drawn = Array.from({ length: count }, (): Fault => ({
     kind: random.pick(bag),
     atMs: random.integer(2_000, forMs),
-    // Mostly short; sometimes longer than a lease.
+    // The fault is mostly short, and sometimes longer than a lease.
     forMs: random.chance(0.2) ? random.integer(20_000, 90_000) : random.integer(200, 12_000),
     target: random.integer(0, 1_000),
     size: random.next(),
@@ -96,7 +96,7 @@ export function drawFaults(
   );
 }
 
-/** At once, or after as much as takes a thousand times as long. */
+/** Draws a call that strikes at once, or after as much as takes a thousand times as long. */
 function drawCall(random: Random): NonNullable<Fault['afterCall']> {
   return {
     name: random.pick(STRUCK_CALLS),

@@ -54,7 +54,7 @@ function killNode(world: World, index: number, forMs: number): void {
   });
 }
 
-/** Requests of a machine whose finals can no longer be read from its disk. */
+/** Returns requests of a machine whose finals can no longer be read from its disk. */
 function lostFinals(world: World, machine: number): Set<string> {
   const { disk } = world.machines[machine] ?? {};
   const kept = new Set(disk && finalsOn(disk));
@@ -156,7 +156,7 @@ function stopRedis(world: World, forMs: number, lose: () => void): void {
   });
 }
 
-/** Loses of what it wrote in its last second, as with a file that is synced once a second; from the struck call on where it strikes after one. */
+/** Loses some of what it wrote in its last second, as with a file that is synced once a second; from the struck call on where it strikes after one. */
 const crashRedis: Strike = (world, { forMs, size, afterCall }) => {
   const { redis } = world;
   const isFromCall = afterCall !== undefined && afterCall.lagMs < SYNCED_EVERY_MS;
@@ -191,7 +191,7 @@ const crashPostgres: Strike = (world, { forMs }) => {
   });
 };
 
-/** Forward or back, by seconds, three minutes or up to an hour. */
+/** Returns a jump forward or back, by seconds, three minutes or up to an hour. */
 function jumpOf(size: number): number {
   const limitMs = size < 0.5 ? 3_600_000 : 180_000;
   return Math.round((size % 0.5 < 0.25 ? -1 : 1) * limitMs * size);

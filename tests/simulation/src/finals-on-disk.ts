@@ -2,7 +2,7 @@ import { decodeLine } from '../../../apps/proxy-node/src/journal/journal-line.ts
 import type { SimulatedDisk } from './disk.ts';
 import type { Truth } from './truth.ts';
 
-/** Requests whose finals the journals of a disk have. */
+/** Returns requests whose finals the journals of a disk have. */
 export function finalsOn(disk: SimulatedDisk): string[] {
   return journalsOf(disk).flatMap((bytes) =>
     bytes

@@ -9,7 +9,7 @@ import type { Parts } from './world.ts';
 const SEEDS = 100;
 
 export interface Found {
-  /** The first that broke a promise; null when none did. */
+  /** Is the first seed that broke a promise; null when none did. */
   seed: number | null;
   step: number;
   what: string;

@@ -1,4 +1,4 @@
-/** Time and chance that do not come from the scheduler. */
+/** Lists time and chance that do not come from the scheduler. */
 const ESCAPES: readonly [object, string][] = [
   [Date, 'now'],
   [Math, 'random'],

@@ -9,9 +9,9 @@ import type { SimulatedProcess } from './process.ts';
 import { previewOf } from './redis/redis-client.ts';
 import { Violation } from './violation.ts';
 
-/** A call that was under way as the wait ended, and the last one, with answers that take as long as is waited for them. */
+/** Allows for a call that was under way as the wait ended, and the last one, with answers that take as long as is waited for them. */
 const LAST_CALLS_MS = 2 * (COMMAND_TIMEOUT_MS + 500);
-/** Between the last answer and the refusal that rests on it. */
+/** Is the time between the last answer and the refusal that rests on it. */
 const JUST_NOW_MS = 10;
 
 interface FundsParts {
@@ -69,7 +69,7 @@ export class Funds {
     return ended === undefined || ended === 'full' ? null : ended;
   }
 
-  /** A refusal that no answer of this moment says: were there tokens? */
+  /** Checks a refusal that no answer of this moment says: were there tokens? */
   async #checkRefusal(request: AdmitRequest): Promise<void> {
     const { redis } = this.#parts.world;
     if (redis.isUp && (await previewOf(redis).admit(request)).kind === 'admitted')

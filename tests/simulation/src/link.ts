@@ -12,7 +12,7 @@ const SILENCE_MS = 3_000;
 const DELAY_MS_MAX = 3;
 /** Equals the value in `open-redis.ts` of libs/keyspace. */
 export const COMMAND_TIMEOUT_MS = 5_000;
-/** The longest delay that a slow connection adds in each direction. */
+/** Is the longest delay that a slow connection adds in each direction. */
 const SLOW_MS_MAX = 4_000;
 
 interface LinkParts {
@@ -23,10 +23,7 @@ interface LinkParts {
   timeoutMs?: number;
 }
 
-/**
- * One connection of a process to a store: calls arrive in their order. While it is cut, or its server away, calls fail; a call that was under way may have
- * been served, and may still be served after the connection was made again, unless its server ended.
- */
+/** Is one connection of a process to a store: calls arrive in their order. While it is cut, or its server away, calls fail; a call that was under way may have been served, and may still be served after the connection was made again, unless its server ended. */
 export class Link extends EventEmitter {
   status: 'ready' | 'close' = 'ready';
   readonly #process: SimulatedProcess;

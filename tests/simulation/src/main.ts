@@ -40,7 +40,7 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** Under jest, which transforms the decorators of the control plane. */
+/** Runs under jest, which transforms the decorators of the control plane. */
 function runJest(
   { seeds, seconds, seed, planted, only }: Settings,
   report: string,

@@ -13,12 +13,12 @@ import type { Random } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
 import type { Truth } from './truth.ts';
 
-/** Parts of a node that a test may replace by broken ones. */
+/** Holds parts of a node that a test may replace by broken ones. */
 export interface NodeParts {
   disk: (disk: JournalDisk) => JournalDisk;
   tryLock: (lock: TryLock) => TryLock;
   waits: (parts: RechargeWaitsParts) => RechargeWaits;
-  /** The duration of a request, for its final. */
+  /** Returns the duration of a request, for its final. */
   durationMs: (
     process: SimulatedProcess,
     startedAt: { unixMs: number; monotonicMs: number },
@@ -43,7 +43,7 @@ export interface NodeWorld {
   isOnDisk: (rid: string) => boolean;
   /** Ends the run. */
   broken: (error: unknown) => void;
-  /** Names of the workers that report. */
+  /** Returns names of the workers that report. */
   peers: () => string[];
   post: (process: SimulatedProcess) => PostJournal;
 }
@@ -53,7 +53,7 @@ export interface Ask {
   keyHash: string;
   modelId: number;
   price: ChargedPrice;
-  /** Tokens by class that the upstream reads. */
+  /** Counts the tokens by class that the upstream reads. */
   prompt: TokenUsage;
   output: number;
   isStream: boolean;

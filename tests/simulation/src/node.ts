@@ -43,7 +43,7 @@ const SILENT = Object.fromEntries(
   ['debug', 'info', 'warn', 'error'].map((level) => [level, () => undefined]),
 );
 
-/** One worker of a proxy node: its usage code as it is shipped, on the simulated machine. */
+/** Is one worker of a proxy node: its usage code as it is shipped, on the simulated machine. */
 export class Node {
   readonly process: SimulatedProcess;
   readonly link: Link;
@@ -118,7 +118,7 @@ export class Node {
     return this.#recorder?.state ?? null;
   }
 
-  /** Word from the control plane, if it arrives. */
+  /** Receives a message of the control plane, if it arrives. */
   receive(message: FleetMessage): void {
     if (this.link.status !== 'ready') return;
     if (message.kind === 'shard_filled') this.#recorder?.shardFilled(message.shard, message.epoch);
@@ -221,7 +221,7 @@ export class Node {
     };
   }
 
-  /** The list in Redis, without its MAC. */
+  /** Reads the list in Redis, without its MAC. */
   #acknowledgements(): Pick<Acknowledgements, 'consume'> {
     const { process, link, address } = this;
     const { redis } = this.#world;

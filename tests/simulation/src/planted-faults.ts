@@ -19,7 +19,7 @@ import {
 } from './planted-parts.ts';
 import { SHIPPED, type Parts } from './world.ts';
 
-/** An error that the product once had, as a part that takes the place of the shipped one. */
+/** Is an error that the product once had, as a part that replaces the shipped one. */
 export interface PlantedFault {
   name: string;
   parts: Parts;

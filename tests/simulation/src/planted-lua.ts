@@ -1,7 +1,7 @@
 import { readFunctionSource, readLua } from '../../../libs/keyspace/test/past-the-stores.ts';
 import { RedisFunctions } from './redis/redis-functions.ts';
 
-/** Errors in the functions of Redis: in which file, what is written there, and what takes its place. */
+/** Lists errors in the functions of Redis: in which file, what is written there, and what replaces it. */
 const ERRORS: Record<string, [file: string, written: string, planted: string]> = {
   'a final is settled under an old epoch': [
     'settle',

@@ -27,7 +27,7 @@ export class HastyWaits extends RechargeWaits {
     ...[hint, client, again]: Parameters<typeof RechargeWaits.prototype.until<Answer>>
   ): Promise<Answer | undefined> {
     let isOver = false;
-    // Before the wait's own end, by more than a timer may be late.
+    // This is before the wait's own end, by more than a timer may be late.
     this.#after(this.#waitMs - 5, () => void (isOver = true));
     return super.until(hint, client, () => (isOver ? Promise.resolve(undefined) : again()));
   }
@@ -97,7 +97,7 @@ export function firstOfLane(parts: WorkerParts): UsageWorker {
 
 type WithdrawalParts = ConstructorParameters<typeof WithdrawalsService>;
 
-/** A clock that stands still, and names that are always the same. */
+/** Makes a clock whose time never changes, and names that are always the same. */
 export function repeating(parts: WithdrawalParts): WithdrawalParts {
   const host = Object.create(parts[7] ?? {}, {
     unixMs: { value: () => 1_795_305_540_000 },

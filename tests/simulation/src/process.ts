@@ -2,7 +2,7 @@ import type { Timers } from '../../../apps/proxy-node/src/timers.ts';
 import type { Random } from './random.ts';
 import type { Scheduler } from './scheduler.ts';
 
-/** One process: its clocks, its timers, and whether it lives. What it waited for never comes once it is killed. */
+/** Is one process: its clocks, its timers, and whether it lives. What it waited for never comes once it is killed. */
 export class SimulatedProcess {
   readonly name: string;
   readonly #scheduler: Scheduler;
@@ -35,7 +35,7 @@ export class SimulatedProcess {
   after = (ms: number, act: () => void, label = 'timer'): (() => void) =>
     this.#scheduler.after(ms, `${this.name} ${label}`, () => this.#run(act));
 
-  /** With the jitter of a busy event loop. */
+  /** Returns timers with the jitter of a busy event loop. */
   timersOf(random: Random): Timers {
     const after: Timers['after'] = (ms, act) => this.after(ms + random.next(), act);
     return {
@@ -67,7 +67,7 @@ export class SimulatedProcess {
     this.#stalledMs += this.#stalledUntilMs - from;
   }
 
-  /** Ms that it has done nothing, or will not once it is let go on. */
+  /** Counts the ms in which it has done nothing, or will do nothing once it continues. */
   get stalledMs(): number {
     return this.#stalledMs;
   }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Numbers out of a seed (sfc32). Each purpose draws from a stream of its own, so that one more draw here changes nothing there. */
+/** Draws numbers from a seed (sfc32). Each purpose draws from a stream of its own, so that one more draw here changes nothing there. */
 export class Random {
   readonly #state: Uint32Array;
 
@@ -36,7 +36,7 @@ export class Random {
     return item;
   }
 
-  /** A UUIDv7 of this moment. */
+  /** Returns a UUIDv7 of this moment. */
   uuidV7(ms: number): string {
     const time = ms.toString(16).padStart(12, '0');
     const tail = Array.from({ length: 4 }, () =>

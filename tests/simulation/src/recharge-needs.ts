@@ -5,14 +5,14 @@ import type { Truth } from './truth.ts';
 import { Violation } from './violation.ts';
 
 interface Seen {
-  /** The last credit that Redis ever had. */
+  /** Is the last credit that Redis ever had. */
   creditSeq: number;
-  /** The least that was free since Redis first had that credit, and the least balance. */
+  /** Is the least that was free since Redis first had that credit; `balanceMin` is the least balance. */
   freeMin: number;
   balanceMin: number;
 }
 
-/** Auto-recharge buys where Redis showed a need, or less than a request said it needs, and once for each: only after the credit before has reached Redis. */
+/** Checks that auto-recharge buys where Redis showed a need, or less than a request said it needs, and once for each: only after the credit before has reached Redis. */
 export class RechargeNeeds {
   readonly #postgres: ModelPostgres;
   readonly #truth: Truth;
@@ -24,7 +24,7 @@ export class RechargeNeeds {
     this.#truth = truth;
   }
 
-  /** A subscription in Redis, by account and model. */
+  /** Notes a subscription in Redis, by account and model. */
   seen(
     name: string,
     { balance, held, creditSeq }: { balance: number; held: number; creditSeq: number | null },
@@ -42,7 +42,7 @@ export class RechargeNeeds {
     });
   }
 
-  /** In the commit of the purchase, where nothing may be thrown. */
+  /** Checks a purchase in its commit, where nothing may be thrown. */
   bought({ subscription_id: id, seq }: CreditRow): void {
     const row = this.#postgres.rows.subscriptions.committed().find((one) => one.id === id);
     const name = `${row?.user_id}:${MODEL_ID}`;

@@ -29,7 +29,7 @@ interface Needs {
   prices: PurchaseParts[0];
 }
 
-/** Purchases as they are shipped. */
+/** Opens purchases as they are shipped. */
 export function openPurchases({
   ledger,
   tokens,
@@ -39,7 +39,7 @@ export function openPurchases({
   return new PurchasesService(prices, ledger, tokens, live, SALES_CONFIG);
 }
 
-/** Auto-recharge as it is shipped, less its timer. */
+/** Opens auto-recharge as it is shipped, less its timer. */
 export function openRecharge(
   recharge: ControlPlaneParts['recharge'],
   { dataSource, transactions, records, tokens, ledger, alerts, live, host, prices }: Needs,

@@ -8,7 +8,7 @@ import { SeenCall } from './redis/seen-call.ts';
 
 /** Holds what is known of an event: how often Redis has debited it, and how the ledger booked it. */
 interface KnownEvent {
-  /** The debits of Redis, each with the number of its call. */
+  /** Holds the debits of Redis, each with the number of its call. */
   debits: { delta: number; call: number }[];
   /** Redis lost a debit with the end of what it wrote. */
   wasLost: boolean;
@@ -85,14 +85,14 @@ const CAUSES: readonly Cause[] = [
 interface CausesParts {
   redis: LiveStore;
   postgres: ModelPostgres;
-  /** Kinds of the faults that have struck. */
+  /** Holds the kinds of the faults that have struck. */
   struck: ReadonlySet<FaultKind>;
 }
 
 /** Explains what the reconciliation repairs: the sum of what events are off by, each by a cause whose faults have struck. */
 export class RepairCauses {
   readonly #parts: CausesParts;
-  /** Debits of the events of each subscription (account and model), by name, in what Redis has now. */
+  /** Maps subscriptions (account and model) to the debits of their events, by name, in what Redis has now. */
   readonly #debits = new Map<string, Map<string, KnownEvent['debits']>>();
   readonly #lost = new Set<string>();
   readonly #booked = new Map<string, UsageRow>();
@@ -182,7 +182,7 @@ export class RepairCauses {
     );
   }
 
-  /** Names of the events that wait in the outbox of the account's shard or in the queue. */
+  /** Returns the names of the events that wait in the outbox of the account's shard or in the queue. */
   #underWay(accountId: number): Set<string> {
     const { redis } = this.#parts;
     const outbox = redis.data.stream(keys.outbox(redis.shardOf(accountId)))?.entries ?? [];

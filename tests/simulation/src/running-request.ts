@@ -15,7 +15,7 @@ interface RunningParts {
   world: NodeWorld;
 }
 
-/** A request from its admission to its end, with the upstream and the client at its two sides. */
+/** Is a request from its admission to its end, with the upstream and the client at its two sides. */
 export class RunningRequest {
   readonly #hold: OpenHold;
   readonly #parts: RunningParts;

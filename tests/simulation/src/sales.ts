@@ -39,7 +39,7 @@ const NO_LOG = { record: () => undefined } as unknown as ModelParts[5];
 const NO_SNAPSHOTS = { changed: () => undefined } as unknown as ModelParts[4];
 const NO_HOUSEKEEPING = { add: () => undefined } as unknown as IdempotencyParts[1];
 
-/** Subscribing, renewing, unsubscribing and pricing as they are shipped, less their HTTP. */
+/** Opens subscribing, renewing, unsubscribing and pricing as they are shipped, less their HTTP. */
 export function openSales(needs: Needs) {
   const { dataSource, transactions, tokens, live, host, prices, purchases, recharge } = needs;
   const scope = new AccountScope(dataSource);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** Captured before a test forbids the global ones. */
+/** Is captured before a test forbids the global ones. */
 const nextTurn = setImmediate;
 const TRACED_AT_ONCE = 65_536;
 
@@ -64,7 +64,7 @@ export class Scheduler {
     return () => void (event.isCancelled = true);
   }
 
-  /** One event and all that follows from it at once. False when there is none before `untilMs`. */
+  /** Runs one event and all that follows from it at once. Returns false when there is none before `untilMs`. */
   async step(untilMs: number): Promise<boolean> {
     for (let event = this.#heap[0]; event && event.atMs <= untilMs; event = this.#heap[0]) {
       pop(this.#heap);

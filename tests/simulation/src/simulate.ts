@@ -10,7 +10,7 @@ import { SHIPPED, World, type Parts } from './world.ts';
 
 export interface RunOptions {
   seed: number;
-  /** Drawn from the seed unless they are given. */
+  /** Are drawn from the seed unless they are given. */
   faults?: readonly Fault[];
   parts?: Parts;
   /** Bounds the simulated time before the rest of the work comes to its end. */
@@ -23,13 +23,13 @@ export interface RunResult {
   requests: number;
   faults: readonly Fault[];
   traceHash: string;
-  /** Null when every promise was kept. */
+  /** Is null when every promise was kept. */
   violation: string | null;
-  /** Balances in Redis that the reconciliation had to repair. */
+  /** Lists balances in Redis that the reconciliation had to repair. */
   repairs: readonly { what: string; step: number }[];
-  /** Purchases of auto-recharge. */
+  /** Counts purchases of auto-recharge. */
   recharges: number;
-  /** Requests that waited for one, by how that ended. */
+  /** Counts requests that waited for a purchase, by how that ended. */
   waits: Truth['waits'];
 }
 

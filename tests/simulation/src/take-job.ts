@@ -1,10 +1,10 @@
 import type { UsageJob } from '@tollgate/contracts';
 import type { Queue, QueuedJob } from './redis/live-store.ts';
 
-/** BullMQ's: a failed job waits for so long (`usage-queue.ts` of the node). */
+/** Is BullMQ's: a failed job waits for so long (`usage-queue.ts` of the node). */
 const RETRY_MS = 5_000;
 
-/** A worker's hold on its jobs. `isDuplicate`: the job is left for another worker too, as when this one was taken for dead. */
+/** Describes a worker's hold on its jobs. With `isDuplicate` the job is left for another worker too, as when this one was taken for dead. */
 export interface Take {
   worker: string;
   jobsMax: number;
@@ -12,7 +12,7 @@ export interface Take {
   isDuplicate: boolean;
 }
 
-/** The oldest jobs that are ready. */
+/** Takes the oldest jobs that are ready. */
 export function takeJobs({ worker, jobsMax, lockMs, isDuplicate }: Take) {
   return (queue: Queue, nowMs: number): QueuedJob[] => {
     const ready = (job: QueuedJob): boolean => job.takenUntilMs <= nowMs && job.readyAtMs <= nowMs;

@@ -4,13 +4,13 @@ import type { OpenHold } from '../../../apps/proxy-node/src/journal/open-hold.ts
 /** Holds what really happened to a request; only the simulation knows it. */
 export interface TrueRequest {
   readonly hold: OpenHold;
-  /** Charged tokens of all that the client received. */
+  /** Counts charged tokens of all that the client received. */
   delivered: number;
   /** Holds what the node wrote down as the request's charge; null while it runs, or when its node died under it. */
   charge: number | null;
   hasClientSeenEnd: boolean;
   endedAtMs: number;
-  /** Address of the worker that served it to its end. */
+  /** Is the address of the worker that served it to its end. */
   node: string;
   /** The reason for a lower charge: its final was lost in a way that the product's documents allow. */
   excuse: string | null;
@@ -18,11 +18,11 @@ export interface TrueRequest {
 
 export class Truth {
   readonly requests = new Map<string, TrueRequest>();
-  /** Every request for which a worker asked for a hold. It may have got one and not lived to learn of it. */
+  /** Holds every request for which a worker asked for a hold. It may have got one and not lived to learn of it. */
   readonly asked = new Set<string>();
-  /** Requests that waited for a purchase, by how that ended. */
+  /** Counts requests that waited for a purchase, by how that ended. */
   readonly waits = { answered: 0, refused: 0 };
-  /** The most that a request of a subscription (account and model) said it needs at the least. */
+  /** Is the most that a request of a subscription (account and model) said it needs at the least. */
   readonly needs = new Map<string, number>();
   /** Charged tokens booked in PostgreSQL: by request and number of the event. */
   readonly #booked = new Map<string, Map<number, number>>();

@@ -7,7 +7,7 @@ import { chargedPrice } from './workload.ts';
 import { World } from './world.ts';
 
 const SERVING_MS = 5_000;
-/** The lease of a hold, and what relays and workers take to book its end. */
+/** Allows for the lease of a hold, and what relays and workers take to book its end. */
 const BOOKED_WITHIN_MS = 90_000;
 const BROKEN = 'the watcher is broken';
 

@@ -10,7 +10,7 @@ interface UsageJobsParts {
   redis: LiveStore;
   link: Link;
   process: SimulatedProcess;
-  /** A delivery of a job that is given to a second worker, as when the first one was taken for dead. */
+  /** Is true for a delivery of a job that is given to a second worker, as when the first one was taken for dead. */
   duplicates: () => boolean;
 }
 
@@ -64,7 +64,7 @@ export class UsageJobs implements Pick<QueueWorkers, 'register' | 'afterReply'> 
     return this.#onQueue('undone', (queue) => new Set(queue.jobs.map(({ id }) => String(id))));
   }
 
-  /** To a list of the worker's node; without the MAC of a list. */
+  /** Pushes to a list of the worker's node, without the MAC of a list. */
   push(node: string, list: readonly object[]): Promise<void> {
     return this.#onQueue('acknowledge', (queue) => {
       const lists = queue.acknowledgements.get(node) ?? [];

@@ -1,2 +1,2 @@
-/** A promise of the product that was broken. */
+/** Is thrown when a promise of the product was broken. */
 export class Violation extends Error {}

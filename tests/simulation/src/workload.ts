@@ -9,7 +9,7 @@ import type { DrawnPrice, World } from './world.ts';
 const ARRIVALS_EVERY_MS = 220;
 const ADMIN_EVERY_MS = 3_000;
 
-/** Requests and what administrators and customers do, until `untilMs` of the run. */
+/** Starts requests and what administrators and customers do, until `untilMs` of the run. */
 export function startWorkload(world: World, untilMs: number): void {
   const endMs = world.startMs + untilMs;
   const every = (ms: number, purpose: string, act: () => void): void => {
@@ -26,7 +26,7 @@ export function startWorkload(world: World, untilMs: number): void {
   every(ADMIN_EVERY_MS, 'administration', () => administer(world));
 }
 
-/** In plain tokens often, else in some of every class that a prompt has. */
+/** Draws plain tokens often, else some of every class that a prompt has. */
 function drawPrompt(random: Random): TokenUsage {
   const input = random.integer(1, 400);
   if (random.chance(0.5)) return { ...NO_USAGE, input };
@@ -95,6 +95,6 @@ function administer(world: World): void {
     buy: () => sales?.buy(subscription, tokens),
     unsubscribe: () => sales?.unsubscribe(subscription, drain),
   }[kind]();
-  // A refusal, or a store that is away.
+  // The error is a refusal, or a store that is away.
   done?.catch((error: unknown) => void (error instanceof TypeError && (world.failure ??= error)));
 }

@@ -29,7 +29,7 @@ import { Truth } from './truth.ts';
 export interface Parts {
   node: NodeParts;
   controlPlane: ControlPlaneParts;
-  /** The shipped functions of Redis unless they are given. */
+  /** Are the shipped functions of Redis unless they are given. */
   functions?: RedisFunctions;
 }
 export const SHIPPED: Parts = { node: SHIPPED_NODE, controlPlane: SHIPPED_CONTROL_PLANE };
@@ -44,13 +44,13 @@ const WORKERS = [
 const CONTROL_PLANES_MAX = 2;
 const WORD_MS_MAX = 40;
 
-/** Numbers in millionths. */
+/** Holds numbers in millionths. */
 export interface DrawnPrice extends Omit<PriceVersion, 'id' | 'effective_at' | 'multipliers'> {
   perMillion: number;
   multipliers: Readonly<Record<string, number>>;
 }
 
-/** The whole installation: nodes on their machines, control plane, Redis, PostgreSQL. */
+/** Is the whole installation: nodes on their machines, control plane, Redis, PostgreSQL. */
 export class World {
   readonly scheduler = new Scheduler(START_MS);
   readonly startMs = START_MS;
@@ -63,21 +63,21 @@ export class World {
   readonly subscriptions = FIRST_SUBSCRIPTIONS;
   readonly prices: PriceVersion[] = [];
   readonly random: (purpose: string) => Random;
-  /** One or two, by the seed; null while it is down. */
+  /** Holds one or two, by the seed; null while it is down. */
   readonly controlPlanes: (ControlPlane | null)[];
   readonly controlPlaneWallErrorsMs: number[];
   isDuplicating = false;
   /** Ends the keepers. */
   isOver = false;
-  /** Workers that a fault keeps down. */
+  /** Holds workers that a fault keeps down. */
   readonly held = new Set<number>();
-  /** Requests whose finals a damaged disk made unreadable, by machine. */
+  /** Counts requests whose finals a damaged disk made unreadable, by machine. */
   readonly damaged = new Map<string, number>();
-  /** Requests of which something else than their node wrote finals to Redis. */
+  /** Holds requests of which something else than their node wrote finals to Redis. */
   readonly forged = new Set<string>();
-  /** Faults that strike after the next call of a function. */
+  /** Holds faults that strike after the next call of a function. */
   readonly waitingFaults: { name: string; strike: () => void }[] = [];
-  /** Kinds of the faults that have struck. */
+  /** Holds the kinds of the faults that have struck. */
   readonly struck = new Set<FaultKind>();
   failure: unknown = null;
   readonly #parts: Parts;
@@ -181,7 +181,7 @@ export class World {
     return this.prices.at(-1) as PriceVersion;
   }
 
-  /** Nodes charge by it at once; not where its answer is lost. */
+  /** Sets a price, by which nodes charge at once; not where its answer is lost. */
   async setPrice({ perMillion, ...price }: DrawnPrice): Promise<void> {
     const { multipliers, tiers = [], ...weights } = price;
     const body = {

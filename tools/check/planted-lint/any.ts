@@ -1,4 +1,4 @@
-/** Planted: a value without a type. */
+/** This planted value has no type. */
 export function lengthOf(value: any): number {
   return String(value).length;
 }

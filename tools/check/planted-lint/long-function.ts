@@ -1,4 +1,4 @@
-/** Planted: a function of more than 40 lines. */
+/** This planted function has more than 40 lines. */
 export function tooLong(): string[] {
   const lines: string[] = [];
   lines.push('0');

@@ -1,4 +1,4 @@
-/** Violations that `npm run check -- "planted lint"` must find. */
+/** These are violations that `npm run check -- "planted lint"` must find. */
 async function work(): Promise<void> {}
 
 export function forgetsAPromise(): void {

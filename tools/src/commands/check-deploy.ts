@@ -51,7 +51,7 @@ export async function checkDeploy(args: readonly string[] = []): Promise<number>
   }
 }
 
-/** Runs these checks without the API server, as a step of `npm run check`. Throws ToolMissing. */
+/** Runs these checks without the API server, as a step of `npm run check`. It throws ToolMissing. */
 export async function judgeDeployment(): Promise<{ isPassed: boolean; output: string }> {
   const bad = (await judgeAll({ isWithServer: false })).filter(
     ({ problems }) => problems.length > 0,

@@ -91,7 +91,7 @@ async function redis(): Promise<string> {
   return `${(await resolveRedis()).server} (downloads go to ${cacheFolder()})`;
 }
 
-/** Never prints the URL itself, because it contains a password. */
+/** Tries to reach the server. It never prints the URL itself, because it contains a password. */
 function reach(variable: string, text: string, defaultPort: number): Promise<string> {
   const { hostname, port } = new URL(text);
   const address = `${hostname}:${port || defaultPort}`;

@@ -1,5 +1,5 @@
 /**
- * Prints the help of a command when it is requested, and returns whether it was. Throws for an unknown option, because a mistyped one must not start
+ * Prints the help of a command when it is requested, and returns whether it was. It throws for an unknown option, because a mistyped one must not start
  * or stop everything.
  */
 export function printsHelp(

@@ -32,7 +32,7 @@ type Option = keyof typeof OPTIONS;
 /** Maps a profile to the keys in use: few with many requests each, or many with few. */
 const PROFILES: Readonly<Record<string, number>> = { dense: 1_000, sparse: 1_000_000 };
 
-/** Runs `npm run size -- --rps 5000 --stream-share 0.7`: it computes the resources that a load needs, from figures of the bench. Ends with 1 where an installation of the plan exceeds a limit. */
+/** Runs `npm run size -- --rps 5000 --stream-share 0.7`: it computes the resources that a load needs, from figures of the bench. It ends with 1 where an installation of the plan exceeds a limit. */
 export async function size(args: readonly string[]): Promise<number> {
   const { values } = parseArgs({
     args: [...args],

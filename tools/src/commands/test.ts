@@ -11,7 +11,7 @@ const jestResult = z.object({
   numPassedTests: z.number(),
   numFailedTests: z.number(),
   numPendingTests: z.number(),
-  /** Suites that could not be loaded, whose tests are in no other count. */
+  /** Counts suites that could not be loaded, whose tests are in no other count. */
   numRuntimeErrorTestSuites: z.number(),
 });
 

@@ -32,7 +32,7 @@ export interface Manifest {
   metadata: { name: string };
 }
 
-/** A real Kubernetes API server over an etcd of its own, on this machine alone. Nothing runs in it: it judges what it is given. */
+/** Is a real Kubernetes API server over an etcd of its own, on this machine alone. Nothing runs in it: it judges what it is given. */
 export class ApiServer {
   readonly #processes: ManagedProcess[];
   readonly #folder: string;
@@ -85,7 +85,7 @@ export class ApiServer {
     return server;
   }
 
-  /** The controllers of this list (kube-controller-manager), which turn workloads into pods. */
+  /** Starts the controllers of this list (kube-controller-manager), which turn workloads into pods. */
   async startControllers(command: string, controllers: readonly string[]): Promise<void> {
     const kubeconfig = path.join(this.#folder, 'controllers.json');
     writeFileSync(kubeconfig, JSON.stringify(accessOf(this.#port, this.#token)), { mode: 0o600 });
@@ -123,7 +123,7 @@ export class ApiServer {
     return [...refusal, ...answer.warnings];
   }
 
-  /** A kind that the server does not have by itself; resolves once it serves it. */
+  /** Adds a kind that the server does not have by itself; resolves once it serves it. */
   async addKind(definition: Manifest): Promise<void> {
     const problems = await this.apply(definition, { namespace: 'default', isDryRun: false });
     if (problems.length > 0) throw new Error(problems.join('\n'));
@@ -138,7 +138,7 @@ export class ApiServer {
     }
   }
 
-  /** `/apis/apps/v1/namespaces/default/deployments`; null for a kind that the server does not know. */
+  /** Returns `/apis/apps/v1/namespaces/default/deployments`; null for a kind that the server does not know. */
   async #folderOf({ apiVersion, kind }: Manifest, namespace: string): Promise<string | null> {
     const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
     const known = this.#kinds.get(group) ?? (await this.#discover(group));
@@ -157,7 +157,7 @@ export class ApiServer {
     return resources;
   }
 
-  /** A call of Kubernetes' API, as JSON. */
+  /** Sends a call of Kubernetes' API, as JSON. */
   send(
     method: string,
     target: string,
@@ -200,7 +200,7 @@ function foldersIn(folder: string): ProcessFolders {
   return { run: path.join(folder, 'run'), logs: path.join(folder, 'logs') };
 }
 
-/** A kubeconfig: https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/. */
+/** Writes a kubeconfig: https://kubernetes.io/docs/reference/config-api/kubeconfig.v1/. */
 function accessOf(port: number, token: string): object {
   const cluster = { server: `https://127.0.0.1:${port}`, 'insecure-skip-tls-verify': true };
   return {
@@ -256,7 +256,7 @@ function program(
   );
 }
 
-/** `299 - "text"`, several joined by commas (RFC 7234 section 5.5). */
+/** Reads `299 - "text"`, several joined by commas (RFC 7234 section 5.5). */
 function warningsOf(header: string | undefined): string[] {
   return [...(header ?? '').matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) => text);
 }

@@ -4,7 +4,7 @@ export interface Panel {
   readonly description: string;
   readonly kind: 'timeseries' | 'stat' | 'table';
   readonly unit?: string;
-  /** PromQL, or SQL where the board's source is PostgreSQL; with a legend. */
+  /** Holds PromQL, or SQL where the board's source is PostgreSQL; with a legend. */
   readonly queries: readonly (readonly [expression: string, legend: string])[];
 }
 

@@ -4,5 +4,5 @@ import { fleet } from './boards/fleet.ts';
 import { money } from './boards/money.ts';
 import { upstream } from './boards/upstream.ts';
 
-/** Written to deploy/grafana by `npm run generate`, one file each. */
+/** Lists the boards that `npm run generate` writes to deploy/grafana, one file each. */
 export const BOARDS: readonly Board[] = [fleet, money, upstream, customer];

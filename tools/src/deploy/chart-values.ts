@@ -4,7 +4,7 @@ import { ROOT } from '../checkout.ts';
 
 export const CHART = path.join(ROOT, 'deploy/helm/tollgate');
 
-/** The values that the chart is rendered with: its defaults, and each file of `ci/`. */
+/** Lists the values that the chart is rendered with: its defaults, and each file of `ci/`. */
 export function valueTable(): { name: string; files: string[] }[] {
   const folder = path.join(CHART, 'ci');
   return [

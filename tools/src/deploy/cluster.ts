@@ -24,7 +24,7 @@ const withPod = z.looseObject({
   }),
 });
 
-/** Refused by every API server that works: a field that does not exist, and a container that may be root. */
+/** Holds manifests that every working API server refuses: a field that does not exist, and a container that may be root. */
 export const PLANTED: readonly Manifest[] = [
   planted({ replica: 1, securityContext: {} }),
   planted({ securityContext: { privileged: true } }),
@@ -38,7 +38,7 @@ export interface Cluster {
   stop: () => Promise<void>;
 }
 
-/** An API server with the kinds that the chart may use and a namespace that takes restricted pods only. */
+/** Starts an API server with the kinds that the chart may use and a namespace that takes restricted pods only. */
 export async function startCluster(
   { kubernetes, definitions }: DeployTools,
   folder: string,
@@ -71,7 +71,7 @@ export async function startCluster(
   };
 }
 
-/** The objects of a rendered chart. */
+/** Reads the objects of a rendered chart. */
 export function manifestsOf(rendered: string): Manifest[] {
   return parseAllDocuments(rendered)
     .map((document): unknown => document.toJS())

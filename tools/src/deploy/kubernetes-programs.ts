@@ -16,7 +16,7 @@ import { KUBERNETES_VERSION, ToolMissing } from './deploy-tools.ts';
 const ETCD = { name: 'etcd-server', wanted: ['etcd-server'], known: ['etcd-server'] } as const;
 
 /**
- * A program of Kubernetes, compiled from its Go module; minutes the first time, then of the cache. Its libraries are published as modules with the
+ * Returns a program of Kubernetes, compiled from its Go module: it takes minutes the first time, and comes from the cache later. Its libraries are published as modules with the
  * same minor and patch number (`v0.31.0` for 1.31.0), which take the place of the folders that its own go.mod names. `kubernetes` is the module's folder.
  */
 export function kubernetesProgram(
@@ -70,7 +70,7 @@ function moduleFile(kubernetes: string): string {
   ].join('\n');
 }
 
-/** The distribution's etcd. Throws ToolMissing. */
+/** Returns the distribution's etcd. Throws ToolMissing. */
 export async function etcdProgram(): Promise<string> {
   const program = path.join(debianFolder(ETCD), 'usr/bin/etcd');
   if (existsSync(program)) return program;

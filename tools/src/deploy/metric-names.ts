@@ -1,4 +1,4 @@
-/** Every metric that a text of PromQL names: ours, the conventions' and those of the process. Series of histograms count as their histogram. */
+/** Returns every metric that a text of PromQL names: ours, the conventions' and those of the process. Series of histograms count as their histogram. */
 export function metricsNamedIn(text: string): Set<string> {
   const names =
     text.match(/\b(?:tollgate|gen_ai|http_server|nodejs|process)_[a-z0-9_]+\b(?!\s*=)/g) ?? [];
@@ -9,7 +9,7 @@ export function metricsNamedIn(text: string): Set<string> {
   );
 }
 
-/** Labels that begin like metrics. */
+/** Lists labels that begin like metrics. */
 const LABELS = new Set(['gen_ai_request_model', 'gen_ai_token_type', 'gen_ai_operation_name']);
 
 /** The metrics that docs/metrics.md lists; specs compare it with what the processes export. */

@@ -32,11 +32,11 @@ const pods = z.object({
 
 export interface Pod {
   readonly name: string;
-  /** `proxy-node`, `control-plane`. */
+  /** Is `proxy-node` or `control-plane`. */
   readonly component: string;
   readonly image: string;
   readonly isReady: boolean;
-  /** Seconds that it has to end, once it is to end. */
+  /** Counts the seconds that it has to end, once it is to end. */
   readonly graceSeconds: number | null;
 }
 
@@ -44,10 +44,10 @@ type Item = z.output<typeof pods>['items'][number];
 
 /** Does to the pods of an API server what scheduler and kubelets do, without running a container: binds them, makes them ready, lets them end. */
 export class PodStage {
-  /** Pods that run but never become ready. */
+  /** Lists pods that run but never become ready. */
   readonly outOfService = new Set<string>();
   readonly #server: ApiServer;
-  /** Since when each has been in its present step, by its uid. */
+  /** Holds since when each has been in its present step, by its uid. */
   readonly #since = new Map<string, number>();
 
   constructor(server: ApiServer) {
@@ -68,7 +68,7 @@ export class PodStage {
     }
   }
 
-  /** Status of the answer: 201 when it may end, 429 while the disruption budget keeps it. */
+  /** Returns the status of the answer: 201 when it may end, 429 while the disruption budget keeps it. */
   async evict(name: string): Promise<number> {
     const value = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name } };
     const { status } = await this.#post(`${PODS}/${name}/eviction`, value);

@@ -16,7 +16,7 @@ import { findFreePort } from '../process/free-port.ts';
 import { envoyProgram } from './envoy-program.ts';
 import { until, letPass } from '../testing/waiting.ts';
 
-/** The samples for reverse proxies, each with its real program, of Debian's packages or of PyPI, in front of a stream. */
+/** The samples for reverse proxies run, each with its real program, of Debian's packages or of PyPI, in front of a stream. */
 const EVENTS = 5;
 const EVERY_MS = 300;
 /** Names the folders of a package that is unpacked and not installed. */
@@ -30,10 +30,10 @@ const LATE_MS = EVERY_MS / 2;
 interface Proxy {
   name: string;
   file: string;
-  /** In the Debian package of this name; null for Envoy, which Debian does not have. */
+  /** Names the program in the Debian package of this name; null for Envoy, which Debian does not have. */
   program: string | null;
   args: (config: string, folder: string) => string[];
-  /** The name of a caller on this machine; 127.0.0.1 unless given. */
+  /** Matches the name of a caller on this machine; 127.0.0.1 unless given. */
   caller?: RegExp;
 }
 

@@ -29,7 +29,7 @@ interface Scale {
 interface Course {
   fewestNodes: number;
   fewestPlanes: number;
-  /** Nodes in the order in which they ended. */
+  /** Lists nodes in the order in which they ended. */
   readonly ended: Set<string>;
   readonly graces: Set<number>;
 }

@@ -13,7 +13,7 @@ const FAKETIME: DebianPackages = {
   known: ['libfaketime'],
 };
 
-/** The library that shifts a process' clock when preloaded into it, fetched once. Throws why it could not be had. */
+/** Returns the library that shifts a process' clock when preloaded into it, fetched once. Throws with the reason why it could not be had. */
 export async function resolveFaketime(): Promise<string> {
   const cached = findLibrary();
   if (cached !== undefined) return cached;

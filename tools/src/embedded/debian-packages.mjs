@@ -61,7 +61,7 @@ export async function downloadDebianPackages(packages, signal) {
 }
 
 /**
- * Work folders of downloads that were killed, as by Ctrl-C during an install. Those of the last hour may be in use.
+ * Removes work folders of downloads that were killed, as by Ctrl-C during an install. Those of the last hour may be in use.
  * @param {string} root
  */
 function removeAbandoned(root) {
@@ -75,7 +75,7 @@ function removeAbandoned(root) {
 }
 
 /**
- * Every folder with shared objects: the architecture's own (`usr/lib/x86_64-linux-gnu`) need not be known by name.
+ * Returns every folder with shared objects: the architecture's own (`usr/lib/x86_64-linux-gnu`) need not be known by name.
  * @param {string} root
  * @returns {string[]}
  */
@@ -93,7 +93,7 @@ function architectureFolders(folder) {
     .map((name) => path.join(folder, name));
 }
 
-/** e.g. `debian-12`: a home folder can be shared by machines of different releases. */
+/** Returns text such as `debian-12`: a home folder can be shared by machines of different releases. */
 function distribution() {
   const text = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
   const field = (/** @type {string} */ name) =>
@@ -165,7 +165,7 @@ function debFiles(work, { wanted }) {
 }
 
 /**
- * Asynchronous, so that what installs, builds and starts continues meanwhile.
+ * Runs asynchronously, so that what installs, builds and starts continues meanwhile.
  * @param {AbortSignal | undefined} signal
  * @returns {(command: string, args: readonly string[], cwd: string) => Promise<void>}
  */

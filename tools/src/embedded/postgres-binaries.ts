@@ -50,7 +50,7 @@ export function sharedFolder(): string {
       mkdirSync(folder, { recursive: true, mode: 0o755 });
       return folder;
     } catch {
-      // A read-only system: the next one.
+      // On a read-only system the next one is tried.
     }
   }
   throw new Error(
@@ -64,7 +64,7 @@ function copyOut(native: string, packageFolder: string): string {
   ) as { version: string };
   const target = path.join(sharedFolder(), `postgres-${version}`);
   if (existsSync(target)) return target;
-  // Copied aside and renamed, so that another start never runs half a copy.
+  // The copy is made aside and renamed, so that another start never runs half a copy.
   const aside = mkdtempSync(`${target}.`);
   const copy = path.join(aside, 'native');
   cpSync(native, copy, { recursive: true, verbatimSymlinks: true });

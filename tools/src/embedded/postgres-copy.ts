@@ -4,7 +4,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { postgresUrl } from './postgres.ts';
 
-/** One connection to a running server; a `Client` of pg fits. */
+/** Is one connection to a running server; a `Client` of pg fits. */
 export interface PostgresSession {
   query: (text: string) => Promise<{ rows: unknown[] }>;
 }
@@ -49,7 +49,7 @@ export function makeStandby(
   writeOwned(path.join(dataFolder, 'standby.signal'), '', dataFolder);
 }
 
-/** A file that is deleted while it is copied is not needed: the log records its deletion. Asynchronous, because the copying process may serve traffic meanwhile. */
+/** A file that is deleted while it is copied is not needed: the log records its deletion. It is asynchronous, because the copying process may serve traffic meanwhile. */
 async function copyFolder(from: string, to: string): Promise<void> {
   mkdirOwned(to, from);
   for (const entry of await readdir(from, { withFileTypes: true })) {

@@ -14,14 +14,14 @@ const ROLE_NAMES = {
 type Role = keyof typeof ROLE_NAMES;
 const ROLES = Object.keys(ROLE_NAMES) as Role[];
 
-/** The address of a database as each role has it. */
+/** Holds the address of a database as each role has it. */
 export type RoleUrls = Record<Role, string>;
 
-/** The same where the one that runs may do everything. */
+/** Holds the same where the one that runs may do everything. */
 export interface DatabaseUrls {
-  /** DATABASE_URL of control planes. */
+  /** Is DATABASE_URL of control planes. */
   runtime: string;
-  /** DATABASE_OWNER_URL: migrates and restores. Undefined where the runtime does both. */
+  /** Is DATABASE_OWNER_URL, which migrates and restores. It is undefined where the runtime does both. */
   owner: string | undefined;
   /** DATABASE_READER_URL. */
   reader: string | undefined;
@@ -51,13 +51,13 @@ export function databaseUrlsOf(url: string, administratorPassword: string): Role
   return { runtime: as('runtime'), owner: as('owner'), reader: as('reader') };
 }
 
-/** The addresses that the environment names, of an external PostgreSQL. */
+/** Reads the addresses that the environment names, of an external PostgreSQL. */
 export function namedDatabaseUrls(runtime: string, environment: NodeJS.ProcessEnv): DatabaseUrls {
   const { DATABASE_OWNER_URL: owner, DATABASE_READER_URL: reader } = environment;
   return { runtime, owner, reader };
 }
 
-/** The environment in which `tollgate-ops` reaches the database with the role of each command. */
+/** Makes the environment in which `tollgate-ops` reaches the database with the role of each command. */
 export function opsEnvironment(urls: DatabaseUrls): Record<string, string> {
   const { runtime, owner, reader } = urls;
   return {

@@ -16,12 +16,12 @@ import { locatePostgres, type PostgresBinaries } from './postgres-binaries.ts';
 import { rolesSql } from './postgres-roles.ts';
 import { assertNamed, isReachable, serviceUser, type ServiceUser } from './service-user.ts';
 
-/** PostgreSQL's own administrator. No process of the product connects as it. */
+/** Is PostgreSQL's own administrator. No process of the product connects as it. */
 const ADMINISTRATOR = 'tollgate';
 export const DATABASE_NAME = 'tollgate';
 
 const READY_TIMEOUT_MS = 30_000;
-/** 22 processes of ours at most, each with a small pool. */
+/** Is enough for 22 processes of ours at most, each with a small pool. */
 const MAX_CONNECTIONS = 200;
 /** SIGINT ends sessions and writes a checkpoint; SIGQUIT skips the checkpoint and leaves recovery to the next start. */
 const KEEP_DATA: Termination = {
@@ -34,20 +34,20 @@ const KEEP_DATA: Termination = {
 const DROP_DATA: Termination = { steps: [{ signal: 'SIGQUIT', graceMs: 5_000 }], isLast: true };
 
 export interface PostgresSettings {
-  /** Data folder; created on the first start. Must be reachable for the service user when we are root. */
+  /** Is the data folder, created on the first start. The service user must reach it when we are root. */
   dataFolder: string;
   port: number;
   password: string;
   folders: ProcessFolders;
-  /** Data that may be lost in a power cut: no fsync. For tests. */
+  /** Is true for data that may be lost in a power cut: there is no fsync. It serves tests. */
   isDisposable?: boolean;
-  /** Further arguments of `initdb`, for a new cluster. */
+  /** Holds further arguments of `initdb`, for a new cluster. */
   initdb?: readonly string[];
   /** Names the process; `postgres` unless there are several. */
   name?: string;
 }
 
-/** A PostgreSQL of our own on 127.0.0.1. Creates the cluster and the database `tollgate` when the data folder is new, and the roles where it lacks them. */
+/** Runs a PostgreSQL of our own on 127.0.0.1. It creates the cluster and the database `tollgate` when the data folder is new, and the roles where it lacks them. */
 export function embeddedPostgres(settings: PostgresSettings): ManagedProcess {
   const { dataFolder, port, folders, isDisposable = false, name = 'postgres' } = settings;
   const user = serviceUser();
@@ -73,7 +73,7 @@ export function embeddedPostgres(settings: PostgresSettings): ManagedProcess {
   );
 }
 
-/** The administrator's address. */
+/** Returns the administrator's address. */
 export function postgresUrl({
   port,
   password,

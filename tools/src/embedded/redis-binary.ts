@@ -1,7 +1,7 @@
 export interface RedisBinary {
-  /** Absolute path. */
+  /** Is an absolute path. */
   server: string;
-  /** The name under which the same binary checks an append-only file. */
+  /** Is the name under which the same binary checks an append-only file. */
   checkerName: string;
   /** Holds the variables with which it finds its libraries. */
   env: Record<string, string>;

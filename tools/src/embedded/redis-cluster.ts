@@ -16,20 +16,20 @@ export interface ClusterSettings extends Omit<
   RedisSettings,
   'port' | 'name' | 'busPort' | 'replicaOf' | 'isWatched'
 > {
-  /** One pair a primary. */
+  /** Holds one pair for each primary. */
   ports: readonly Ports[];
-  /** One pair a replica, in the order of their primaries; none by default. */
+  /** Holds one pair for each replica, in the order of their primaries; none by default. */
   replicaPorts?: readonly Ports[];
 }
 
 export interface EmbeddedCluster {
-  /** Primaries, then replicas. */
+  /** Lists primaries, then replicas. */
   processes: ManagedProcess[];
   /** Starts all servers and, the first time, makes them one cluster. */
   start: () => Promise<void>;
 }
 
-/** A Redis Cluster on 127.0.0.1: for tests of what a cluster demands of its clients. A replica takes over some seconds after its primary's death. */
+/** Runs a Redis Cluster on 127.0.0.1, for tests of what a cluster demands of its clients. A replica takes over some seconds after its primary's death. */
 export function embeddedRedisCluster({
   ports,
   replicaPorts = [],

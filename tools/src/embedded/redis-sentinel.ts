@@ -15,7 +15,7 @@ export interface SentinelSettings extends Omit<
   ports: { primary: number; replica: number; sentinel: number };
 }
 
-/** A primary, its replica and one sentinel that makes the replica primary a second after the primary's death: for tests of a failover. */
+/** Runs a primary, its replica and one sentinel that makes the replica primary a second after the primary's death, for tests of a failover. */
 export function embeddedRedisSentinel({ ports, dataFolder, ...settings }: SentinelSettings): {
   processes: ManagedProcess[];
   start: () => Promise<void>;

@@ -16,15 +16,15 @@ const PASSWORD_OF = {
 } as const;
 type RedisUser = keyof typeof PASSWORD_OF;
 
-/** REDIS_URL as each user has it. */
+/** Holds REDIS_URL as each user has it. */
 export interface RedisUrls {
   controlPlane: string;
   node: string;
-  /** REDIS_QUEUE_URL of both kinds of process. */
+  /** Is REDIS_QUEUE_URL of both kinds of process. */
   queue: string;
 }
 
-/** Lines of redis.conf. The users' passwords are derived from the operator's, which cannot be found out from them. */
+/** Writes lines of redis.conf. The users' passwords are derived from the operator's, which cannot be found out from them. */
 export function redisUserLines(operatorPassword: string): string[] {
   const text = Object.entries(PASSWORD_OF).reduce(
     (lines, [user, variable]) =>

@@ -9,7 +9,7 @@ import { redisUserLines } from './redis-users.ts';
 
 const READY_TIMEOUT_MS = 30_000;
 const PROBE_TIMEOUT_MS = 1_000;
-/** Exit status of the checker for what it cannot repair. */
+/** Is the exit status of the checker for what it cannot repair. */
 const DAMAGED = 1;
 /** SIGTERM flushes the append-only file first. */
 const STOP: Termination = { steps: [{ signal: 'SIGTERM', graceMs: 10_000 }], isLast: true };
@@ -19,7 +19,7 @@ export interface RedisSettings {
   port: number;
   password: string;
   binary: RedisBinary;
-  /** Added to the environment of the server. */
+  /** Is added to the environment of the server. */
   env?: Readonly<Record<string, string>>;
   folders: ProcessFolders;
   /** False for tests that never restart it: nothing is written to disk. */
@@ -59,7 +59,7 @@ export function embeddedRedis({
       stop: STOP,
       prepare: async () => {
         mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
-        // In a file, not in the arguments, which every user of the machine can list.
+        // They are in a file, not in the arguments, which every user of the machine can list.
         if (!isWatched || !existsSync(configFile))
           writeFileSync(
             configFile,

@@ -14,7 +14,7 @@ interface Step {
   find: () => Promise<RedisBinary | string>;
 }
 
-/** The chain, in order. Each step answers a binary that runs, or why it has none. */
+/** Holds the chain, in order. Each step answers a binary that runs, or why it has none. */
 const STEPS: readonly Step[] = [
   { name: 'redis-server or valkey-server on PATH', find: async () => onPath() ?? 'not there' },
   { name: "this machine's download cache", find: async () => usable(await cachedRedis()) },
@@ -28,7 +28,7 @@ const STEPS: readonly Step[] = [
   },
 ];
 
-/** A redis-server that runs here. Throws a message that names every step tried. */
+/** Finds a redis-server that runs here. Throws a message that names every step tried. */
 export async function resolveRedis(): Promise<RedisBinary> {
   const failures: string[] = [];
   for (const { name, find } of STEPS) {

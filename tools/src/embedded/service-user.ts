@@ -7,7 +7,7 @@ export interface ServiceUser {
   gid: number;
 }
 
-/** PostgreSQL refuses to run as root: then it runs as `postgres` if there is one, else as `nobody`. Undefined when we are not root. */
+/** PostgreSQL refuses to run as root: then it runs as `postgres` if there is one, else as `nobody`. It returns undefined when we are not root. */
 export function serviceUser(): ServiceUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const accounts = readFileSync('/etc/passwd', 'utf8')
@@ -24,7 +24,7 @@ export function serviceUser(): ServiceUser | undefined {
 }
 
 /**
- * PostgreSQL creates a cluster only as a user that has a name. Throws when the one that it would run as has none, as a container's
+ * PostgreSQL creates a cluster only as a user that has a name. It throws when the one that it would run as has none, as a container's
  * `--user 12345`.
  * @param nameOf looks the user of this process up
  */

@@ -17,7 +17,7 @@ const HALF_WRITTEN_MS = 5_000;
 
 /**
  * Runs `work` while holding the lock file, so that two commands in one checkout do not install or build into each other.
- * A lock whose owner has died is taken over. Plain JavaScript because the bootstrap needs it before Node 26 is there.
+ * A lock whose owner has died is taken over. It is plain JavaScript because the bootstrap needs it before Node 26 is there.
  * @template T
  * @param {string} file
  * @param {() => Promise<T>} work

@@ -7,7 +7,7 @@ const LOWEST = 20_000;
 const HIGHEST = 26_000;
 const TRIES = 200;
 
-/** A port that nothing listens on at this moment. `preferred` ones are tried first, in order. */
+/** Finds a port on which nothing listens at this moment. `preferred` ones are tried first, in order. */
 export async function findFreePort(
   preferred: readonly number[] = [],
   taken: ReadonlySet<number> = new Set(),

@@ -61,7 +61,7 @@ function listPids(): number[] {
   }
 }
 
-/** Empty where the process has ended or is another user's. */
+/** Returns '' where the process has ended or is another user's. */
 function textOf(pid: number, file: string): string {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'latin1');

@@ -24,19 +24,19 @@ export interface ProcessSpec {
   stop: Termination;
   /** Runs before every start, also before a restart. */
   prepare?: () => Promise<void>;
-  /** Polled after the start until true. */
+  /** Is polled after the start until true. */
   isReady: (pid: number) => Promise<boolean>;
-  /** Time without progress (`ProgressWatch`) after which the start has failed. */
+  /** Is the time without progress (`ProgressWatch`) after which the start has failed. */
   readyTimeoutMs: number;
 }
 
 export interface ProcessFolders {
-  /** For pid files. */
+  /** Holds pid files. */
   run: string;
   logs: string;
 }
 
-/** One child process: started, watched until ready, stopped in bounded time. */
+/** Is one child process: started, watched until ready, stopped in bounded time. */
 export class ManagedProcess {
   readonly spec: ProcessSpec;
   readonly logFile: string;

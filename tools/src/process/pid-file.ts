@@ -3,7 +3,7 @@ import path from 'node:path';
 import { identityOf } from './process-identity.mjs';
 import { terminate, type Termination } from './terminate.ts';
 
-/** One file per running process, so that the next start after a crash knows which processes are ours. */
+/** Describes one file per running process, so that the next start after a crash knows which processes are ours. */
 export interface PidRecord {
   pid: number;
   /** The result of `identityOf`; without a match the pid belongs to someone else by now. */
@@ -62,7 +62,7 @@ export async function reclaim(
   return [...first, ...last].flat();
 }
 
-/** Pids of all records, of living processes or not. */
+/** Returns the pids of all records, of living processes or not. */
 export function recordedPids(folder: string): ReadonlySet<number> {
   return new Set(listPidFiles(folder).flatMap((name) => readRecord(folder, name)?.pid ?? []));
 }

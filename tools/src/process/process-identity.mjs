@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * A text that distinguishes this run of a process from a later one with the same pid, or undefined when no such process runs.
- * Linux: boot id and start time (proc(5), field 22). macOS: start time from ps. A zombie counts as gone: it holds nothing.
+ * Returns a text that distinguishes this run of a process from a later one with the same pid, or undefined when no such process runs.
+ * On Linux it is boot id and start time (proc(5), field 22); on macOS it is the start time from ps. A zombie counts as gone: it holds nothing.
  * @param {number} pid
  * @returns {string | undefined}
  */

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs';
 
-/** A process that waits for something uses less than this between two looks that are a timeout apart; one that starts slowly uses more. In ticks of 10 ms. */
+/** A process that waits for something uses less than this between two looks that are a timeout apart; one that starts slowly uses more. The unit is ticks of 10 ms. */
 const CPU_TICKS = 50;
 /** A process that runs in a circle makes what looks like progress: it gets so many timeouts. */
 const TIMEOUTS_MAX = 5;

@@ -6,7 +6,7 @@ const LONGEST_BACKOFF_MS = 10_000;
 /** A run this long counts as healthy: the next crash restarts the backoff. */
 const HEALTHY_MS = 30_000;
 
-/** Restarts the process whenever it ends, until aborted. The process has been started already. Never rejects. */
+/** Restarts the process whenever it ends, until aborted. The process has been started already. It never rejects. */
 export async function supervise(
   process: ManagedProcess,
   signal: AbortSignal,

@@ -1,6 +1,6 @@
 import type { Termination } from './terminate.ts';
 
-/** Name under which the process that runs a checkout's stack is on record. */
+/** Is the name under which the process that runs a checkout's stack is on record. */
 export const SUPERVISOR = 'supervisor';
 
 /** It stops apps (12 s at most), then Redis and PostgreSQL (15 s at most). */

@@ -11,7 +11,7 @@ export interface Termination {
   readonly isLast?: boolean;
 }
 
-/** Resolves once the process is gone. Never signals a pid that has passed to another process. */
+/** Resolves once the process is gone. It never signals a pid that has passed to another process. */
 export async function terminate(
   pid: number,
   identity: string,

@@ -9,7 +9,7 @@ import { terminate, type Termination } from './terminate.ts';
  * brings about whatever killed it, then ends all processes on record in the run folder.
  */
 export interface Watchdog {
-  /** After the parent has stopped its processes: has the watchdog finish, and waits for that. */
+  /** Makes the watchdog finish after the parent has stopped its processes, and waits for that. */
   release: () => Promise<void>;
 }
 

@@ -10,7 +10,7 @@ export interface FileChange {
   readonly after: string;
 }
 
-/** Everything that a release changes in the repository: the version of every package and of the chart, and the changelog. Throws ReleaseRefused. */
+/** Returns everything that a release changes in the repository: the version of every package and of the chart, and the changelog. Throws ReleaseRefused. */
 export function releaseChanges(
   files: ReadonlyMap<string, string>,
   { version, date }: { version: string; date: string },

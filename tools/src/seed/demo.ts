@@ -20,7 +20,7 @@ export const UPSTREAM_MODEL = 'demo-ok';
 
 /**
  * Creates the demo of `npm start`: one user with money, a chat model with a route of each protocol, an embedding model, subscriptions and a key.
- * Only through the administration API. May be repeated after an interruption. Returns the secret of a new key.
+ * It uses the administration API only, and may be repeated after an interruption. Returns the secret of a new key.
  */
 export async function seedDemo(
   admin: AdminClient,

@@ -9,7 +9,7 @@ import {
 } from './demo.ts';
 import { ensure, unlessDone } from './ensure.ts';
 
-/** Sent in the first minute after the address is printed, then never again. */
+/** Counts the requests that are sent in the first minute after the address is printed, then never again. */
 const REQUESTS = 300;
 const PAUSE_MS = 180;
 /** The second chat model's upstream fails for these requests: long enough for an alert and for its end to be seen. */
@@ -23,14 +23,14 @@ const FLAKY_PRICE = {
   ...CACHE_WEIGHTS,
   multipliers: { 'service_tier=priority': '1.75' },
 };
-/** Used up by its user within the minute, so that a low balance and a refusal are to be seen. */
+/** Is used up by its user within the minute, so that a low balance and a refusal can be seen. */
 const LOW_TOKENS = 4_000;
 
 interface Guest {
   name: string;
   tokens: number;
   models: readonly string[];
-  /** Requests of this guest among every ten. */
+  /** Counts the requests of this guest among every ten. */
   share: number;
 }
 
@@ -52,7 +52,7 @@ const QUESTIONS = [
 
 interface Demonstration {
   admin: AdminClient;
-  /** Origin of /v1. */
+  /** Is the origin of /v1. */
   baseUrl: string;
   upstreamUrl: string;
   password: string;
@@ -63,7 +63,7 @@ interface DemoCaller {
   key: string;
 }
 
-/** Accounts and a second chat model for the first minute. All of them are flagged as of the demo. May be repeated after an interruption. */
+/** Makes accounts and a second chat model for the first minute. All of them are flagged as of the demo. It may be repeated after an interruption. */
 export async function prepareFirstMinute(demo: Demonstration): Promise<DemoCaller[]> {
   const { admin } = demo;
   await prepareFlakyModel(demo);
@@ -204,7 +204,7 @@ function requestOf(
     : { path: '/v1/chat/completions', body: { model, messages, stream, ...tierOf(model, number) } };
 }
 
-/** A dearer tier now and then, where it has a price. */
+/** Returns a dearer tier now and then, where it has a price. */
 function tierOf(model: string, number: number): { service_tier?: string } {
   return model === FLAKY_MODEL && number % 6 === 0 ? { service_tier: 'priority' } : {};
 }

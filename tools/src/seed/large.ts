@@ -11,7 +11,7 @@ const ROUTES = 1_000;
 const ANTHROPIC_EVERY = 4;
 /** Every so many routes one is disabled. */
 const DISABLED_EVERY = 40;
-/** The models that carry requests, and the requests of each: most routes of a large installation rest. */
+/** Counts the models that carry requests: most routes of a large installation rest. */
 const CALLED_MODELS = 6;
 const CALLS = 12;
 const PAGE_SIZE = 100;
@@ -24,7 +24,7 @@ const TOKENS = 100_000;
 type Row = Record<string, unknown>;
 type Created = ReadonlyMap<string, number>;
 
-/** Fills an installation as a large operator has it: 300 models, 20 upstreams, 50 nodes and 1,000 routes. May be repeated after an interruption. */
+/** Fills an installation as a large operator has it: 300 models, 20 upstreams, 50 nodes and 1,000 routes. It may be repeated after an interruption. */
 export async function seedLarge(
   admin: AdminClient,
   running: Pick<StartFile, 'user' | 'upstreamUrl' | 'baseUrl'>,

@@ -1,6 +1,6 @@
 /** Holds the largest servers to be had for one installation. */
 export interface Limits {
-  /** Cores of the largest PostgreSQL server. */
+  /** Counts the cores of the largest PostgreSQL server. */
   postgresCoresMax: number;
   diskBytesMax: number;
   walBytesMax: number;
@@ -10,13 +10,13 @@ export interface Limits {
   postgresConnectionsMax: number;
 }
 
-/** Holds what an installation must carry. Rates a second, sizes in bytes, times in seconds. */
+/** Holds what an installation must carry. Rates are per second, sizes in bytes, times in seconds. */
 export interface Load extends Limits {
   rps: number;
-  /** Keys in use. Many keys with few requests each (sparse) cost more rows of sums than few with many (dense). */
+  /** Counts the keys in use. Many keys with few requests each (sparse) cost more rows of sums than few with many (dense). */
   keys: number;
   streamShare: number;
-  /** Events of a stream. */
+  /** Counts the events of a stream. */
   events: number;
   streamSeconds: number;
   jsonSeconds: number;
@@ -27,14 +27,14 @@ export interface Load extends Limits {
   utilisation: number;
   workersPerNode: number;
   shards: number;
-  /** DATABASE_POOL_MAX of a control plane. */
+  /** Is DATABASE_POOL_MAX of a control plane. */
   pool: number;
 }
 
 export interface Plan {
   nodeCores: number;
   workers: number;
-  /** One more than the load needs, so that one may be lost or replaced. */
+  /** Is one more than the load needs, so that one may be lost or replaced. */
   nodes: number;
   openRequests: number;
   memoryBytesPerNode: number;
@@ -47,7 +47,7 @@ export interface Plan {
   storage: StoragePlan | null;
   networkBytesPerSecond: number;
   redisBytesPerPrimary: number;
-  /** The time in which a Redis that lost its data is filled again. */
+  /** Is the time in which a Redis that lost its data is filled again. */
   refillSeconds: number;
   /** One primary has the queue, and one the configuration and the fleet. */
   queueCores: number;
@@ -65,7 +65,7 @@ export interface StoragePlan {
   commitsPerSecond: number;
   walBytesPerSecond: number;
   tableBytesPerDay: number;
-  /** Single requests of all days that are kept, and the sums of usage. */
+  /** Counts single requests of all days that are kept, and the sums of usage. */
   tableBytesKept: number;
   /** Rows of sums by day that a day adds; by hour and minute there are up to 24 and 1,440 times as many, for a while. */
   sumsPerDay: number;

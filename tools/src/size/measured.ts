@@ -3,7 +3,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { ROOT } from '../checkout.ts';
 
-/** Events of the bench's streams (bench/src/hotpath/quick-upstream.ts). */
+/** Counts the events of the bench's streams (bench/src/hotpath/quick-upstream.ts). */
 const BENCH_EVENTS = 64;
 const BENCH_KEYS = 1_000_000;
 
@@ -24,7 +24,7 @@ export interface Measured {
   /** Holds what a request leaves in PostgreSQL; null until `npm run bench -- hot-path storage --write storage` has measured it. */
   storage: Storage | null;
   nodeBytes: number;
-  /** The part of a key in Redis' memory, and in the time in which an empty Redis is filled. */
+  /** Is the part of a key in Redis' memory, and `refillSeconds` in the time in which an empty Redis is filled. */
   keyBytes: number;
   refillSecondsPerKey: number;
 }
@@ -34,7 +34,7 @@ export interface Storage {
   commits: number;
 }
 
-/** Reads the figures that `npm run bench -- --write` kept. Throws when one is missing. */
+/** Reads the figures that `npm run bench -- --write` kept. It throws when one is missing. */
 export function readMeasured(folder = path.join(ROOT, 'bench/results')): Measured {
   const samples = samplesOf(path.join(folder, 'baseline.json'));
   const of = mediansOf(samples);
@@ -54,7 +54,7 @@ export function readMeasured(folder = path.join(ROOT, 'bench/results')): Measure
   };
 }
 
-/** The samples of a figure, one each round. */
+/** Returns the samples of a figure, one each round. */
 type Samples = (name: string) => readonly number[];
 type Figures = (name: string) => number;
 

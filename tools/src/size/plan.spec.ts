@@ -48,7 +48,7 @@ const LOAD: Load = {
 describe('the plan', () => {
   test('is the arithmetic of docs/sizing.md', () => {
     expect(planFor(LOAD, MEASURED)).toEqual({
-      // 1,000 x (0.5 x 500 + 0.5 x (700 + 100 x 50)) us
+      // The cores are 1,000 x (0.5 x 500 + 0.5 x (700 + 100 x 50)) us.
       nodeCores: expect.closeTo(3.1),
       workers: 7,
       nodes: 3,
@@ -64,14 +64,14 @@ describe('the plan', () => {
         // 2,000 bytes a request, and two times 262 bytes for 1 + 24 + 1,440 sums of each key a day
         walBytesPerSecond: expect.closeTo(2_000_000 + (1_465_000 * 524) / 86_400),
         tableBytesPerDay: 86_400_000_000,
-        // and 5 years of days, 90 days of hours, 2 days of minutes
+        // To this come 5 years of days, 90 days of hours, 2 days of minutes.
         tableBytesKept: 8_640_000_000_000 + (1_825 + 24 * 90 + 1_440 * 2) * 1_000 * 262,
         sumsPerDay: 1_000,
       },
       networkBytesPerSecond: 60_000_000,
       redisBytesPerPrimary: 250_000,
       refillSeconds: expect.closeTo(0.08),
-      // 7 workers x 4 jobs x 36 commands x 8 us; 7 x 0.5 reports x 10 commands x 8 us
+      // The cores are 7 workers x 4 jobs x 36 commands x 8 us, and 7 x 0.5 reports x 10 commands x 8 us.
       queueCores: expect.closeTo(0.008_064),
       fleetCores: expect.closeTo(0.000_28),
       redisConnections: 7 * 5 + 2 * 8,

@@ -2,15 +2,15 @@ import { refusalsOf } from './limits.ts';
 import type { Load, Plan, StoragePlan } from './load.ts';
 import type { Measured, Storage } from './measured.ts';
 
-/** Memory of an open stream (bench/results.md, scenario `streams`). */
+/** Is the memory of an open stream (bench/results.md, scenario `streams`). */
 const STREAM_BYTES = 130_000;
 /** SHARDS is 1,024 at most; with fewer than four shards each, primaries are loaded unevenly. */
 const SHARDS_PER_PRIMARY = 4;
 const PRIMARIES_MAX = 1_024 / SHARDS_PER_PRIMARY;
 const DAY_SECONDS = 86_400;
-/** A row of sums with its two indexes (bench/results.md, `top`). */
+/** Is a row of sums with its two indexes (bench/results.md, `top`). */
 const SUM_BYTES = 262;
-/** Row, index entries and, after a checkpoint, whole pages. An estimate. */
+/** Covers row, index entries and, after a checkpoint, whole pages. It is an estimate. */
 const WAL_OF_A_ROW = 2;
 /** Plans sums by day for five years, because they are never deleted; sums by hour and minute as long as `USAGE_PERIODS` keeps them. */
 const SUMS_KEPT_DAYS = 5 * 365;
@@ -21,13 +21,13 @@ const BEATS_A_SECOND = 4;
 const COMMANDS_A_JOB = 36;
 const REPORTS_A_SECOND = 0.5;
 const COMMANDS_A_REPORT = 10;
-/** CPU of Redis for one command inside a function. */
+/** Is the CPU of Redis for one command inside a function. */
 const COMMAND_US = 8;
-/** `Connections` of the node; of a control plane its own and two of each of two queues. */
+/** Counts `Connections` of the node; of a control plane its own and two of each of two queues. */
 const CONNECTIONS_A_WORKER = 5;
 const CONNECTIONS_A_CONTROL_PLANE = 8;
 
-/** The arithmetic of docs/sizing.md. */
+/** Does the arithmetic of docs/sizing.md. */
 export function planFor(load: Load, measured: Measured): Plan {
   const { rps, streamShare, utilisation } = load;
   const mixed = (json: number, stream: number): number =>

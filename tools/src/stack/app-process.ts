@@ -12,23 +12,23 @@ import type { Secrets } from './secrets.ts';
 const COMPILE_CACHE = path.join(STATE_FOLDER, 'compile-cache');
 const READY_TIMEOUT_MS = 60_000;
 const PROBE_TIMEOUT_MS = 2_000;
-/** Time for streams to finish and for journals to be acknowledged. */
+/** Leaves time for streams to finish and for journals to be acknowledged. */
 const STOP: Termination = { steps: [{ signal: 'SIGTERM', graceMs: 12_000 }] };
 
 export interface AppSettings {
-  /** Names the pid and log file, e.g. `node-1`. */
+  /** Names the pid and log file, such as `node-1`. */
   name: string;
   app: AppName;
   port: number;
   env: Readonly<Record<string, string | undefined>>;
   folders: ProcessFolders;
-  /** Options for Node itself, e.g. `--watch`. */
+  /** Holds options for Node itself, such as `--watch`. */
   nodeOptions?: readonly string[];
-  /** Root of the checkout whose build runs; this one unless given. */
+  /** Is the root of the checkout whose build runs; this one unless given. */
   checkout?: string | undefined;
   /** `/readyz` waits until it serves; `/healthz` only until it lives. */
   readyPath?: '/readyz' | '/healthz';
-  /** In place of `readyPath`. */
+  /** Replaces `readyPath`. */
   isReady?: () => Promise<boolean>;
 }
 
@@ -59,7 +59,7 @@ export function appProcess({
   );
 }
 
-/** Bare node:http, as this runs many times a second while everything else is busy starting. */
+/** Asks by bare node:http, as this runs many times a second while everything else is busy starting. */
 function answers(url: string): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = get(url, { agent: false, timeout: PROBE_TIMEOUT_MS }, (response) => {
@@ -75,7 +75,7 @@ export interface Backends {
   databaseUrls: DatabaseUrls;
   redisUrls: RedisUrls;
   secrets: Secrets;
-  /** Environment that all apps get first, so that what follows wins. */
+  /** Holds the environment that all apps get first, so that what follows wins. */
   base: Readonly<Record<string, string | undefined>>;
 }
 

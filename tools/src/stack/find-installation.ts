@@ -13,7 +13,7 @@ import { redisUrl } from '../embedded/redis.ts';
 const portsSchema = z.object({ postgres: z.number().optional(), redis: z.number().optional() });
 const secretsSchema = z.object({ postgres: z.string(), redis: z.string() });
 
-/** PostgreSQL and Redis of the installation of this checkout; DATABASE_URL and REDIS_URL replace them. Throws an Error that says what to do. */
+/** Finds PostgreSQL and Redis of the installation of this checkout; DATABASE_URL and REDIS_URL replace them. Throws an Error that says what to do. */
 export function findInstallation(environment: NodeJS.ProcessEnv): {
   databaseUrls: DatabaseUrls;
   redisUrl: string;

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { ROOT } from '../checkout.ts';
 import { opsEnvironment, type DatabaseUrls } from '../embedded/postgres-roles.ts';
 
-/** Brings the database to this release's schema as its owner, because control planes may not. Throws with what the command said. */
+/** Brings the database to this release's schema as its owner, because control planes may not. It throws with what the command said. */
 export function migrate(
   urls: DatabaseUrls,
   base: Readonly<Record<string, string | undefined>>,

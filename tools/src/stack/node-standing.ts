@@ -33,7 +33,7 @@ export class NodeStanding {
     this.#now = now;
   }
 
-  /** `null` while the node starts. `canRegister`: the control plane is ready, so that an unregistered node is a deleted one after a while. */
+  /** Reads the standing; it is `null` while the node starts. `canRegister` is true when the control plane is ready, so that an unregistered node is a deleted one after a while. */
   async read(canRegister: boolean): Promise<Standing | null> {
     const answer = await fetchReadiness(`${this.#url}/readyz`);
     const decision = decisionIn(answer);
@@ -47,7 +47,7 @@ export class NodeStanding {
   }
 }
 
-/** The name of the node with this index, from 0. */
+/** Returns the name of the node with this index, from 0. */
 export const nodeName = (index: number): string => `node-${index + 1}`;
 
 /** Returns the present state of an installation's nodes; a node that starts or does not answer is not among them. */
@@ -83,7 +83,7 @@ const REMEDIES: Readonly<
   stopped: (name) => `npx tollgate proxy start --node-id ${name}`,
 };
 
-/** Returns the text about nodes that do not serve: why, and the commands that undo it. Empty when all serve. */
+/** Returns the text about nodes that do not serve: why, and the commands that undo it. It is empty when all serve. */
 export function describeStandings(
   standings: ReadonlyMap<string, Standing>,
   baseUrl: string,
@@ -105,16 +105,13 @@ export function describeStandings(
   return `Not every node serves: ${said.join(', ')}. To undo that, paste in the folder of this checkout:\n\n${lines}`;
 }
 
-/** The node's own credential, once an administrator registered it again; undefined while it uses the fleet's. */
+/** Returns the node's own credential, once an administrator registered it again; undefined while it uses the fleet's. */
 export function nodeCredential(dataFolder: string): string | undefined {
   const file = credentialFile(dataFolder);
   return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
 }
 
-/**
- * Registers the deleted nodes of this installation again and stores the credential each one gets. Only an administrator
- * can do so, hence the login: the fleet's credential does not bring a deleted name back.
- */
+/** Registers the deleted nodes of this installation again and stores the credential each one gets. Only an administrator can do so, hence the login: the fleet's credential does not bring a deleted name back. */
 export async function restoreNodes(
   controlPlaneUrl: string,
   admin: { username: string; password: string },
@@ -150,7 +147,7 @@ function credentialFile(dataFolder: string): string {
   return path.join(dataFolder, 'credential');
 }
 
-/** Bare node:http, as this runs many times a second while everything else is busy starting. */
+/** Asks by bare node:http, as this runs many times a second while everything else is busy starting. */
 function fetchReadiness(url: string): Promise<z.infer<typeof readiness> | null> {
   return new Promise((resolve) => {
     const probe = get(url, { agent: false, timeout: PROBE_TIMEOUT_MS }, (response) => {

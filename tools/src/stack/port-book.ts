@@ -15,7 +15,7 @@ export class PortBook {
     this.remembered = read(this.file);
   }
 
-  /** The remembered port, else one of `preferred`, else any free one. */
+  /** Returns the remembered port, else one of `preferred`, else any free one. */
   async claim(name: string, preferred: readonly number[] = []): Promise<number> {
     const earlier = this.remembered[name];
     const port = await findFreePort(

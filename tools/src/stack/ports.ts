@@ -2,7 +2,7 @@ import type { PortBook } from './port-book.ts';
 
 const FRONT_DOOR_PORTS = [8080, 8081, 8088];
 
-/** Names in the port book. */
+/** Names the apps in the port book. */
 export const APP_PORTS = ['front-door', 'control-plane', 'demo-upstream', 'node-1', 'node-2'];
 
 export interface Ports {

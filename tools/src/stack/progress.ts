@@ -7,10 +7,7 @@ export interface ProgressOutput {
   write: (text: string) => unknown;
 }
 
-/**
- * The steps of a start as they happen. A terminal shows one line with what is in progress, redrawn in place; elsewhere each step
- * is one plain line when it begins and one when it is done.
- */
+/** Shows the steps of a start as they happen. A terminal shows one line with what is in progress, redrawn in place; elsewhere each step is one plain line when it begins and one when it is done. */
 export class Progress {
   readonly #output: ProgressOutput;
   readonly #now: () => number;

@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Drawn once per installation; each for one purpose (security S12). base64url. */
+/** Holds secrets that are drawn once per installation, each for one purpose (security S12), in base64url. */
 export interface Secrets {
   jwt: string;
-  /** 32 bytes. */
+  /** Has 32 bytes. */
   encryption: string;
   fleet: string;
   postgres: string;
@@ -15,7 +15,7 @@ export interface Secrets {
 }
 
 const SECRET_BYTES = 32;
-/** Typed by people now and then. */
+/** Is short, as people type it now and then. */
 const PASSWORD_BYTES = 15;
 
 export function drawSecrets(): Secrets {
@@ -31,7 +31,7 @@ export function drawSecrets(): Secrets {
   };
 }
 
-/** The stored secrets of this installation; drawn and stored (mode 0600) on the first call. */
+/** Returns the stored secrets of this installation; draws and stores them (mode 0600) on the first call. */
 export function loadSecrets(stateFolder: string): Secrets {
   const file = path.join(stateFolder, 'secrets.json');
   try {

@@ -22,7 +22,7 @@ const SERVICE_NAMES: Readonly<Record<string, string>> = { postgres: 'PostgreSQL'
 export interface RunningServices {
   databaseUrls: DatabaseUrls;
   redisUrls: RedisUrls;
-  /** In the order in which to stop them. Empty for those that DATABASE_URL and REDIS_URL replace. */
+  /** Lists processes in the order in which to stop them. It is empty for those that DATABASE_URL and REDIS_URL replace. */
   processes: ManagedProcess[];
 }
 
@@ -34,9 +34,9 @@ export interface ServiceSettings {
   progress: Progress;
 }
 
-/** The embedded PostgreSQL and Redis of this checkout, or the given ones. PostgreSQL starts while Redis is found or fetched. */
+/** Starts the embedded PostgreSQL and Redis of this checkout, or uses the given ones. PostgreSQL starts while Redis is found or fetched. */
 export async function startEmbeddedServices(settings: ServiceSettings): Promise<RunningServices> {
-  // Ports one after the other, as both claim from the same book.
+  // Ports are claimed one after the other, as both claim from the same book.
   const database = process.env.DATABASE_URL ? undefined : await postgresOf(settings);
   const redisPort = process.env.REDIS_URL ? undefined : await settings.ports.claim('redis');
   const starting = [

@@ -60,7 +60,7 @@ test('starts again after an administrator disabled, stopped or deleted its nodes
   expect(standings()).toEqual({ 'node-1': 'serving', 'node-2': 'serving' });
 }, 240_000);
 
-/** A folder that is to the shell what the checkout of this installation is. */
+/** Makes a folder that is to the shell what the checkout of this installation is. */
 function checkoutOf({ baseUrl, adminUrl, proxyUrls, upstreamUrl }: Stack): string {
   const folder = path.join(stateFolder, 'checkout');
   mkdirSync(folder);

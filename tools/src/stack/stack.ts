@@ -25,9 +25,9 @@ import { startEmbeddedServices } from './services.ts';
 
 const NODE_COUNT = 2;
 const EMBEDDED_SHARDS = '16';
-/** Longer than a watchdog needs to stop everything. */
+/** Is longer than a watchdog needs to stop everything. */
 const WATCHDOG_LIMIT_MS = 40_000;
-/** Less than the time a node gets before SIGKILL. */
+/** Is less than the time a node gets before SIGKILL. */
 const DRAIN_TIMEOUT_MS = '8000';
 
 export interface Stack {
@@ -35,7 +35,7 @@ export interface Stack {
   adminUrl: string;
   proxyUrls: string[];
   upstreamUrl: string;
-  /** Ends everything in order, in bounded time. May be called again. */
+  /** Ends everything in order, in bounded time. It may be called again. */
   stop: () => Promise<void>;
   /** Holds the state of each node, by name, at its start. */
   standings: ReadonlyMap<string, Standing>;
@@ -47,7 +47,7 @@ export interface StackSettings {
   progress: Progress;
   /** Registers nodes that an administrator deleted again. */
   restoresNodes?: boolean;
-  /** Options for the Node of our apps, e.g. `--watch`. */
+  /** Holds options for the Node of our apps, such as `--watch`. */
   nodeOptions?: readonly string[];
 }
 
@@ -254,7 +254,7 @@ function baseEnvironment(isEmbedded: boolean): Record<string, string | undefined
   return { ...defaults, ...inherited, TRUSTED_PROXIES: FRONT_DOOR_ADDRESS };
 }
 
-/** The address to print when the front door listens on all of them. */
+/** Returns the address to print when the front door listens on all of them. */
 function publicHost(): string {
   const host = process.env.HOST ?? '127.0.0.1';
   return host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;

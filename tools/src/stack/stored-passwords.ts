@@ -1,7 +1,7 @@
 import { AdminClient, AdminRefusal } from '../admin-client.ts';
 import type { Credentials, StartFile } from './start-file.ts';
 
-/** Names of the accounts of the start file whose password is another one now. An account that cannot be asked about is not among them. */
+/** Returns the names of the accounts of the start file whose password is another one now. An account that cannot be asked about is not among them. */
 export async function readChangedLogins({
   adminUrl,
   admin,

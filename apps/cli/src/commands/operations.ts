@@ -30,7 +30,7 @@ const IS_WELL: Readonly<Record<string, (answer: unknown) => boolean>> = {
   'nodes sync': isSynced,
   'proxy config-check': (answer) => z.object({ ok: z.boolean() }).parse(answer).ok,
 };
-/** `tollgate login` and `logout` do these, and store the token. */
+/** Lists the commands that `tollgate login` and `logout` replace; these store the token. */
 const ELSEWHERE = new Set(['auth login', 'auth logout']);
 /** Lists answers whose one secret is shown once: only the secret goes to standard output, so that it can be piped. */
 const SECRET_MEMBERS = ['key', 'token', 'credential', 'one_time_password'];
@@ -166,7 +166,7 @@ async function run(operation: Operation, passed: unknown[], command: Command): P
   if (isWell && !isWell(answer)) process.exitCode = EXIT.notWell;
 }
 
-/** Without this field the interface toggles, which a script that runs twice does not intend. */
+/** Returns whether the state is named. Without this field the interface toggles, which a script that runs twice does not intend. */
 function isStateNamed(
   { enabled }: Readonly<Record<string, string | boolean | undefined>>,
   { body }: OperationOptions,

@@ -20,7 +20,7 @@ const fileSchema = z.strictObject({
   models: named(modelEntry).optional(),
   ceilings: fields.optional(),
 });
-/** States what an installation must have. Objects that it does not mention stay. */
+/** States what an installation must have. The objects that it does not mention stay. */
 export type ConfigFile = z.infer<typeof fileSchema>;
 export type ModelEntry = z.infer<typeof modelEntry>;
 export type RouteEntry = z.infer<typeof routeEntry>;
@@ -67,7 +67,7 @@ function readFields(): Record<Section, ReadonlyMap<string, Field>> {
   return Object.fromEntries(entries) as Record<Section, ReadonlyMap<string, Field>>;
 }
 
-/** Reads the file, `-` for standard input. Throws UsageError that names the entry. */
+/** Reads the file, `-` for standard input. It throws a UsageError that names the entry. */
 export function readConfigFile(path: string): ConfigFile {
   let text: string;
   try {

@@ -7,7 +7,7 @@ type Schemas = components['schemas'];
 export interface Installation {
   upstreams: readonly Schemas['Upstream'][];
   models: readonly Schemas['Model'][];
-  /** The prices in force, by model id. */
+  /** Holds the prices in force, by model id. */
   prices: ReadonlyMap<number, Schemas['Price']>;
   routes: readonly Schemas['Route'][];
   ceilings: Schemas['Ceilings'];

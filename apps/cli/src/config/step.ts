@@ -14,15 +14,15 @@ export interface Difference {
 export interface Step {
   action: Action;
   kind: Kind;
-  /** The name of the object for people; for a model, its price and its place on the shelf, the model's name. */
+  /** Is the name of the object for people; for a model, its price and its place on the shelf, the model's name. */
   name: string;
   differences: readonly Difference[];
   /** Contains references instead of secrets. */
   body: Fields;
   id?: number;
-  /** The time of the object's last change when the plan was made. */
+  /** Is the time of the object's last change when the plan was made. */
   updatedAt?: string;
-  /** The names of the model and upstream that a new route connects. */
+  /** Names the names of the model and upstream that a new route connects. */
   ends?: { model: string; upstream: string };
 }
 

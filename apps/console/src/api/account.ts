@@ -50,7 +50,7 @@ export function createAccessToken({
 
 export type MadeByToken = Shape<'MadeByToken'>;
 
-/** The newest records that a token made. */
+/** Reads the newest records that a token made. */
 export const madeByTokenQuery = (id: number) =>
   queryOptions({
     queryKey: ['made-by-token', id],

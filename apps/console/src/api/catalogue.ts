@@ -39,7 +39,7 @@ export interface ModelSettings {
 
 export interface PriceSettings extends Weights {
   price_per_million: string;
-  /** Ascending. */
+  /** Holds the tiers by threshold, ascending. */
   tiers: PriceTier[];
   free?: boolean;
 }
@@ -67,7 +67,7 @@ export function deleteModel(id: number, isRefund: boolean) {
   return dataOf(client.DELETE('/admin-api/models/{id}', { params: { path: { id }, query } }));
 }
 
-/** The price in force of every model, with its weights. */
+/** Reads the price in force of every model, with its weights. */
 export const pricesInForceQuery = queryOptions({
   queryKey: ['prices', 'in-force'],
   queryFn: () =>
@@ -100,7 +100,7 @@ export function setPrice(
   body: PriceSettings & {
     model_id: number;
     multipliers: Readonly<Record<string, string>>;
-    /** The version that the form was filled from; null: the model had none. Refused when another is in force by now. */
+    /** Names the version that the form was filled from; null means that the model had none. The server refuses the change when another version is in force by now. */
     replaces: number | null;
     effective_at?: string;
   },
@@ -114,7 +114,7 @@ export function setPrice(
   );
 }
 
-/** An example request of 10,000 input and 1,000 output tokens at the price in force and at another one. */
+/** Reads an example request of 10,000 input and 1,000 output tokens at the price in force and at another one. */
 export const priceChangeQuery = (modelId: number, price: PriceSettings) =>
   queryOptions({
     queryKey: ['price-change', modelId, price],

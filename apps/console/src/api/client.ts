@@ -5,7 +5,7 @@ import { askPassword } from './password-question.ts';
 /** A person does not look at an empty page for longer. */
 const ANSWER_MS = 15_000;
 
-/** The administration interface, spoken to with the session's cookie, which the browser adds by itself. */
+/** Calls the administration interface with the session's cookie, which the browser adds by itself. */
 export const client = createAdminClient({
   baseUrl: GATEWAY,
   timeoutMs: ANSWER_MS,
@@ -17,7 +17,7 @@ export const patientClient = createAdminClient({ baseUrl: GATEWAY });
 
 export type Shape<Name extends keyof components['schemas']> = components['schemas'][Name];
 
-/** One page of a list that is paged by number. */
+/** Holds one page of a list that is paged by number. */
 export interface ListOf<Row> {
   data: Row[];
   page: number;
@@ -25,7 +25,7 @@ export interface ListOf<Row> {
   total: number;
 }
 
-/** The data of an answer that may also be asked for as CSV, which these calls never do. */
+/** Returns the data of an answer that may also be asked for as CSV, which these calls never do. */
 export async function dataOf<T>(
   call: Promise<{ data?: T; error?: unknown; response: Response }>,
 ): Promise<Exclude<T, string>> {

@@ -5,13 +5,13 @@ import type { Words } from '../words/words.ts';
 export interface Failure {
   title: string;
   detail: string | undefined;
-  /** To quote to an operator. */
+  /** Is the id that the user quotes to an operator. */
   requestId: string | undefined;
-  /** Field -> what is wrong with it, of a refused form. */
+  /** Maps the fields of a refused form to what is wrong with them. */
   fields: Readonly<Record<string, string>>;
 }
 
-/** The only place where an error becomes words. The server's own text is kept where the catalogue knows nothing better. */
+/** Turns an error into words; no other code does. The server's own text is kept where the catalogue has nothing better. */
 export function failureOf(error: unknown, words: Words): Failure {
   if (error instanceof AdminRefusal) return ofRefusal(error, words);
   const { noAnswer, noAnswerHelp, unexpected } = words.failures;
@@ -56,7 +56,7 @@ function wordsOfFault(
   return fieldFaults.faults[code](Object.fromEntries(texts));
 }
 
-/** True for a refusal with this code. */
+/** Is true for a refusal with this code. */
 export function isRefused(error: unknown, code: string): boolean {
   return error instanceof AdminRefusal && error.code === code;
 }

@@ -41,7 +41,7 @@ export const refusalCountsQuery = (
     placeholderData: keepPreviousData,
   });
 
-/** The refused request of this id; null where there is none. */
+/** Reads the refused request of this id; null where there is none. */
 export const refusedRequestQuery = (rid: string) =>
   queryOptions({
     queryKey: ['incidents', 'refused', rid],
@@ -62,7 +62,7 @@ export const upstreamErrorsQuery = (rid: string) =>
 
 export type RunningRequest = Shape<'RunningRequest'>;
 
-/** Requests that run now. The nodes are asked once a second, while the list is on screen. */
+/** Reads requests that run now. The nodes are asked once a second, while the list is on screen. */
 export const runningQuery = (userId: number | undefined) =>
   queryOptions({
     queryKey: ['incidents', 'running', userId],

@@ -40,7 +40,7 @@ export const keyWindowsQuery = (id: number) =>
     queryFn: () => dataOf(client.GET('/admin-api/keys/{id}/windows', { params: { path: { id } } })),
   });
 
-/** The same of several keys, in one request. */
+/** Reads the same of several keys, in one request. */
 export const keysWindowsQuery = (ids: readonly number[]) =>
   queryOptions({
     queryKey: ['keys', 'windows', ids],
@@ -55,7 +55,7 @@ export const keysWindowsQuery = (ids: readonly number[]) =>
 
 type UpdateKey = paths['/admin-api/keys/{id}']['put']['requestBody'];
 
-/** Every field that a form of a key sends; one that the interface gains must be in the form. */
+/** Has every field that a form of a key sends; one that the interface gains must be in the form. */
 export type KeySettings = Required<UpdateKey['content']['application/json']>;
 
 export function createKey(body: KeySettings & { user_id: number }, idempotencyKey: string) {

@@ -74,7 +74,7 @@ export function unsubscribe({ userId, modelId, idempotencyKey }: Omit<PurchaseOr
   );
 }
 
-/** Both null: off. */
+/** Sets auto-recharge; both null switch it off. */
 export function setAutoRecharge(body: {
   user_id: number;
   model_id: number;

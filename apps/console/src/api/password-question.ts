@@ -6,7 +6,7 @@ interface Question {
 }
 let open: Question | undefined;
 
-/** Has the password asked for above whatever is open. Calls that need it at the same time share one question. */
+/** Asks for the password above whatever is open. Calls that need it at the same time share one question. */
 export function askPassword(): Promise<boolean> {
   if (open) return open.promise;
   const { promise, resolve } = Promise.withResolvers<boolean>();

@@ -1,7 +1,7 @@
 /** @jest-environment node */
 import { expect, jest, test } from '@jest/globals';
 
-/** One more of each table, as `npm run generate` would write it from the API document. */
+/** One more row of each table is planted, as `npm run generate` would write it from the API document. */
 const TABLES = '../../../../libs/admin-client/src/__generated__/tables.ts';
 const tables = await import('@tollgate/admin-client');
 jest.resetModules();

@@ -12,7 +12,7 @@ export interface Message {
 export interface CallSettings {
   system: string;
   temperature: number | undefined;
-  /** At most so many tokens of output. */
+  /** Limits the tokens of output. */
   outputTokens: number;
 }
 
@@ -23,7 +23,7 @@ export interface Call extends CallSettings {
   messages: readonly Message[];
   signal: AbortSignal;
   onText: (text: string) => void;
-  /** The model's own counts, as they come. */
+  /** Gets the model's own counts, as they come. */
   onTokens: (tokens: Partial<Tokens>) => void;
 }
 
@@ -35,7 +35,7 @@ export interface Tokens {
 /** Holds what a call led to. */
 export interface Outcome {
   requestId: string | undefined;
-  /** In the words of the interface that was called; undefined where it went well. */
+  /** Says what went wrong in the words of the interface that was called; undefined where nothing did. */
   problem: string | undefined;
 }
 
@@ -54,7 +54,7 @@ export function createTemporaryKey(keyId: number | undefined): Promise<Shape<'Te
   );
 }
 
-/** One call of a real node, as any client makes it, read as it streams. */
+/** Makes one call of a real node, as any client makes it, and reads it as it streams. */
 export async function callModel(call: Call): Promise<Outcome> {
   const { path, body } = requestOf(call);
   const response = await fetch(`${GATEWAY}${path}`, {

@@ -25,7 +25,7 @@ export const queryClient: QueryClient = new QueryClient({
       staleTime: FRESH_MS,
       retry: (failures, error) => failures < RETRIES_MAX && mayPass(error),
       retryDelay: (failures) => Math.min(500 * 2 ** failures, 4_000),
-      // A request that cannot be sent fails and says so, instead of waiting for a network it may have.
+      // A request that cannot be sent fails and says so, instead of waiting for a network that may be there.
       networkMode: 'always',
     },
     mutations: { retry: false, networkMode: 'always' },

@@ -29,12 +29,12 @@ export type TimeRange =
   | { name: RangeName; interval: Interval }
   | { name: 'custom'; from: string; to: string; interval: Interval };
 
-/** The range in times, at the moment it is asked for. */
+/** Returns the times of the range at the moment it is asked for. */
 export function boundsOf(range: TimeRange): { from: string; to?: string } {
   if (range.name === 'custom') return { from: range.from, to: range.to };
   const now = Date.now();
   const length = STEP_MS[range.interval];
-  // Whole intervals, the running one among them: 24 bars for 24 hours.
+  // The range has whole intervals, the running one among them: 24 bars for 24 hours.
   const start = Math.floor(now / length) * length + length - LENGTHS[range.name];
   return { from: new Date(start).toISOString() };
 }
@@ -56,7 +56,7 @@ function intervalOf(start: number, length: number): Interval {
   return fits?.name ?? 'day';
 }
 
-/** The time of equal length before a range, for comparison. Within an hour it stays the same question. */
+/** Returns the time of equal length before a range, for comparison. Within an hour it stays the same question. */
 export function rangeBefore(range: TimeRange): TimeRange {
   const { from, to } = boundsOf(range);
   const start = Date.parse(from);

@@ -11,7 +11,7 @@ async function readMe() {
   }
 }
 
-/** The account that is signed in; null when there is none. */
+/** Reads the account that is signed in; null when there is none. */
 export const meQuery = queryOptions({
   queryKey: ['me'],
   queryFn: readMe,
@@ -20,7 +20,7 @@ export const meQuery = queryOptions({
 
 export type Me = NonNullable<Awaited<ReturnType<typeof readMe>>>;
 
-/** On pages behind the shell, which shows none of them without an account. */
+/** Returns the account on pages behind the shell, which shows none of them without an account. */
 export function useMe(): Me {
   const { data } = useSuspenseQuery(meQuery);
   if (data === null) throw new Error('there is no account');

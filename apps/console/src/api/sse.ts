@@ -1,4 +1,4 @@
-/** The data of each event of a stream, as they come. https://html.spec.whatwg.org/multipage/server-sent-events.html */
+/** Yields the data of each event of a stream, as they come. https://html.spec.whatwg.org/multipage/server-sent-events.html */
 export async function* readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   const reader = body.getReader();

@@ -7,7 +7,7 @@ export type TokenEntryKind = TokenEntry['kind'];
 
 const HISTORY_PAGE_SIZE = 25;
 
-/** Purchases of one subscription, newest first. */
+/** Reads purchases of one subscription, newest first. */
 export const lotsQuery = (subscriptionId: number, cursor?: string) =>
   queryOptions({
     queryKey: ['subscriptions', 'lots', subscriptionId, cursor],

@@ -19,14 +19,14 @@ export type LimitName = Shape<'KeyLimit'>;
 export type TokenField = (typeof CHARGED_CLASSES)[number]['field'];
 export type WeightField = `weight_${TokenClass}`;
 type OptionalClass = Extract<(typeof CHARGED_CLASSES)[number], { is_optional: true }>['name'];
-/** Decimal texts; null: the weight of the class's parent. */
+/** Holds decimal texts; null means the weight of the class's parent. */
 export type Weights = {
   [Class in TokenClass as `weight_${Class}`]: Class extends OptionalClass ? string | null : string;
 };
 
 export const weightOf = (name: TokenClass): WeightField => `weight_${name}`;
 
-/** One weight for each class: what is given, else that of the parent, else 1. */
+/** Returns one weight for each class: what is given, else that of the parent, else 1. */
 export function weightsFrom(given: Readonly<Partial<Record<WeightField, string | null>>>): Weights {
   return Object.fromEntries(
     CHARGED_CLASSES.map(({ name, is_optional: isOptional }) => [
@@ -36,7 +36,7 @@ export function weightsFrom(given: Readonly<Partial<Record<WeightField, string |
   ) as Weights;
 }
 
-/** The tokens that one side of a request came to, over all classes; null where they are not known. */
+/** Returns the tokens that one side of a request came to, over all classes; null where they are not known. */
 export function sideTokens(
   row: Readonly<Partial<Record<TokenField, number | null>>>,
   side: (typeof CHARGED_CLASSES)[number]['side'],
@@ -49,7 +49,7 @@ export function sideTokens(
     : counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
 }
 
-/** One value for each limit of a key. */
+/** Returns one value for each limit of a key. */
 export function limitValues<Value>(valueOf: (name: LimitName) => Value): Record<LimitName, Value> {
   return Object.fromEntries(KEY_LIMITS.map(({ name }) => [name, valueOf(name)])) as Record<
     LimitName,
@@ -57,7 +57,7 @@ export function limitValues<Value>(valueOf: (name: LimitName) => Value): Record<
   >;
 }
 
-/** The same under the names that the ceilings of an account have. */
+/** Returns the same under the names that the ceilings of an account have. */
 export function ceilingValues<Value>(valueOf: (name: LimitName) => Value) {
   return Object.fromEntries(
     KEY_LIMITS.map(({ name }) => [`${name}_ceiling`, valueOf(name)]),

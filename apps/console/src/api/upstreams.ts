@@ -41,7 +41,7 @@ type CreatedUpstream =
 
 export interface UpstreamSettings {
   name: string;
-  /** Fills in what is left out of a new one. */
+  /** Fills in the omitted fields of a new upstream. */
   preset?: UpstreamPreset['name'];
   protocol?: Upstream['protocol'];
   base_url?: string;
@@ -50,7 +50,7 @@ export interface UpstreamSettings {
   /** Takes the place of `api_key` where the provider asks for more. */
   auth?: NonNullable<CreatedUpstream['auth']>;
   passes_file_ids?: boolean;
-  /** Left out of a new one: by its address. */
+  /** May be omitted for a new upstream: its address decides then. */
   fields?: Upstream['fields'];
   enabled?: boolean;
   headers?: Upstream['headers'];
@@ -59,7 +59,7 @@ export interface UpstreamSettings {
   idle_timeout_ms?: number;
   total_timeout_ms?: number;
   max_concurrency?: number | null;
-  /** Null: by what is known of the host. */
+  /** Is null where what is known of the host decides. */
   stops_billing_on_close?: boolean | null;
   endpoints?: Upstream['endpoints'];
 }

@@ -38,7 +38,7 @@ export const requestsQuery = (question: RequestsQuestion, range: TimeRange) =>
     placeholderData: keepPreviousData,
   });
 
-/** One request in the list; undefined until it is booked. Asked of the list, because there not yet being one is no error. */
+/** Reads one request in the list; it is undefined until it is booked. The list is asked, because a missing request is no error there yet. */
 export const bookedQuery = (rid: string) =>
   queryOptions({
     queryKey: ['usage', 'booked', rid],
@@ -101,6 +101,6 @@ export const topQuery = (
 export const firstStepsQuery = queryOptions({
   queryKey: ['usage', 'first-steps'],
   queryFn: () => dataOf(client.GET('/admin-api/first-steps')),
-  // An account that has made its first call keeps that state.
+  // The first steps of an account that has made its first call stay complete.
   staleTime: ({ state }) => (state.data?.is_complete === true ? Infinity : FRESH_MS),
 });

@@ -4,7 +4,7 @@ import { client, dataOf, type Shape } from './client.ts';
 import type { LimitName } from './tables.ts';
 
 export type User = Shape<'User'>;
-/** An account with what it has and uses. */
+/** Describes an account with what it has and uses. */
 export type ListedUser = Shape<'ListedUser'>;
 
 const USER_SORTS = ['username', 'created_at', 'balance', 'spend_30d', 'last_used_at'] as const;
@@ -63,12 +63,12 @@ export function setRole(id: number, role: User['role']) {
   return dataOf(client.PUT('/admin-api/users/{id}', { params: { path: { id } }, body: { role } }));
 }
 
-/** Null = the installation's. */
+/** Sets the ceilings; null means the installation's. */
 export function setAccountCeilings(id: number, body: Pick<User, `${LimitName}_ceiling` | 'rates'>) {
   return dataOf(client.PUT('/admin-api/users/{id}', { params: { path: { id } }, body }));
 }
 
-/** Made without registering; answers a one-time password. */
+/** Creates an account without a registration; answers a one-time password. */
 export function createUser(body: { username: string; role: User['role'] }) {
   return dataOf(client.POST('/admin-api/users', { body }));
 }

@@ -60,7 +60,7 @@ export const payoutsQuery = (userId: number) =>
       ),
   });
 
-/** Through the payment provider: paid at once, or by following the answer's `checkout_url`. */
+/** Recharges through the payment provider: it is paid at once, or by following the answer's `checkout_url`. */
 export function recharge({
   userId,
   amount,

@@ -1,4 +1,4 @@
-/** The server's most for one page. */
+/** Is the server's most for one page. */
 const PAGE_SIZE = 100;
 /** A list of more rows is not read as a whole: filters are for that. */
 const PAGES_MAX = 20;
@@ -9,7 +9,7 @@ interface Page<Row> {
   has_more: boolean;
 }
 
-/** A list that a person sees as a whole, e.g. all routes: read page by page to its end, at most 2,000 rows. */
+/** Reads a list that a person sees as a whole, such as all routes, page by page to its end, at most 2,000 rows. */
 export async function readWholeList<Row>(
   read: (paging: { page: number; page_size: number }) => Promise<Page<Row>>,
 ): Promise<{ data: Row[]; total: number }> {

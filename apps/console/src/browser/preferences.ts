@@ -1,4 +1,4 @@
-/** Holds what a browser remembers about how a person likes the console. Never anything secret. */
+/** Holds what a browser remembers about how a person likes the console. It never holds anything secret. */
 type Preference = 'theme' | 'language' | 'zone' | 'rows' | 'navigation';
 
 export function recall(name: Preference): string | null {

@@ -1,4 +1,4 @@
-/** Holds what is typed between Ctrl K and the palette, which takes a moment to load the first time. Undefined while it is not waited for. */
+/** Holds what is typed between Ctrl K and the palette, which takes a moment to load the first time. It is undefined while no palette is waited for. */
 let typed: string | undefined;
 
 export function keepEarlyKeys(): void {
@@ -14,7 +14,7 @@ export function endEarlyKeys(): void {
   typed = undefined;
 }
 
-/** True when the key was kept for the palette. */
+/** Returns true when the key was kept for the palette. */
 export function isEarlyKey(event: KeyboardEvent): boolean {
   if (typed === undefined || event.ctrlKey || event.metaKey || event.altKey) return false;
   if (event.key === 'Backspace') typed = typed.slice(0, -1);

@@ -22,13 +22,13 @@ import type { Words } from '../words/words.ts';
 
 export interface NavItem {
   to: string;
-  /** Pages of single records whose address does not begin with `to`. */
+  /** Names pages of single records whose address does not begin with `to`. */
   records?: string;
   icon: Icon;
   label: (words: Words) => string;
 }
 
-/** One line a page, in the order in which they are shown. */
+/** Lists the pages, one line a page, in the order in which they are shown. */
 export const userItems: readonly NavItem[] = [
   { to: paths.home(), icon: House, label: (words) => words.shell.nav.overview },
   { to: paths.market(), records: '/models', icon: Boxes, label: (words) => words.shell.nav.market },

@@ -12,7 +12,7 @@ interface NavigationProps {
   onGo?: () => void;
 }
 
-/** On narrow screens, icons alone unless it is in the sheet (`isWide`). */
+/** Shows icons alone on narrow screens, unless it is in the sheet (`isWide`). */
 export function Navigation({ isAdmin, isWide = false, onGo }: NavigationProps) {
   const words = useWords();
   const { pathname } = useLocation();
@@ -102,7 +102,7 @@ function NavLink({
   );
 }
 
-/** Two hats, one application. */
+/** Switches between the pages of users and of administrators. */
 function HatSwitch({ isAdminHat, onGo }: { isAdminHat: boolean; onGo: (() => void) | undefined }) {
   const { shell } = useWords();
   const hats = [
@@ -130,7 +130,7 @@ function HatSwitch({ isAdminHat, onGo }: { isAdminHat: boolean; onGo: (() => voi
   );
 }
 
-/** The same where there is room for an icon only. */
+/** Is the same switch where there is room for an icon only. */
 function HatLink({ isAdminHat }: { isAdminHat: boolean }) {
   const { shell } = useWords();
   const item = isAdminHat ? userItems[0] : adminItems[0];

@@ -6,7 +6,7 @@ import { useWords } from '../words/words.ts';
 import { earlyKeys, endEarlyKeys } from './early-keys.ts';
 import { useFindings, type Finding } from './findings.ts';
 
-/** Pages, models, keys, users and requests by name or id. */
+/** Finds pages, models, keys, users and requests by name or id. */
 export function Palette({
   isAdmin,
   isOpen,

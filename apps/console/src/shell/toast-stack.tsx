@@ -4,7 +4,7 @@ import { useEffect, useEffectEvent } from 'react';
 import { useWords } from '../words/words.ts';
 import { onNotices, type Notice } from '../browser/notices.ts';
 
-/** Notices at the corner of the window. */
+/** Shows notices at the corner of the window. */
 export function ToastStack() {
   return (
     <Toast.Provider>

@@ -5,7 +5,7 @@ const ToastStack = lazy(async () => ({
   default: (await import('./toast-stack.tsx')).ToastStack,
 }));
 
-/** Shows notices. Its code loads with the first notice. */
+/** Shows notices. The code loads with the first notice. */
 export function Toasts() {
   const [isNeeded, setNeeded] = useState(false);
   useEffect(() => {

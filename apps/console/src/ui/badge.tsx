@@ -10,7 +10,7 @@ const TONES: Readonly<Record<Tone, string>> = {
   accent: 'bg-accent-soft text-accent-strong',
 };
 
-/** A state in a word, with a dot in its colour: never the colour alone. */
+/** Shows a state in a word, with a dot in its colour: never the colour alone. */
 export function Badge({ tone, children }: { tone: Tone; children: ReactNode }) {
   return (
     <span

@@ -1,6 +1,6 @@
 import { CopyButton } from './copy.tsx';
 
-/** Something to paste into a shell or a file. */
+/** Shows text to paste into a shell or a file. */
 export function CodeBlock({ code, label }: { code: string; label: string }) {
   return (
     <div className="flex items-start rounded-md border border-line bg-sunken">

@@ -36,7 +36,7 @@ async function writeClipboard(text: string): Promise<boolean> {
   }
 }
 
-/** An icon that copies `text`. */
+/** Shows an icon that copies `text`. */
 export function CopyButton({ text, label }: { text: string; label: string }) {
   const { general } = useWords();
   const { isCopied, copy } = useCopy(text);
@@ -55,7 +55,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** The one thing to do with a secret that is shown once. */
+/** Copies a secret that is shown once; it is the main button there. */
 export function CopyMainButton({ text, label }: { text: string; label: string }) {
   const { general } = useWords();
   const { isCopied, copy } = useCopy(text);
@@ -76,7 +76,7 @@ export function CopyMainButton({ text, label }: { text: string; label: string })
   );
 }
 
-/** An id or a name of machines, in full, with a button that copies it. */
+/** Shows an id or a name of machines, in full, with a button that copies it. */
 export function CopyText({ text, label }: { text: string; label: string }) {
   return (
     <span className="inline-flex max-w-full min-w-0 items-center gap-0.5">

@@ -1,6 +1,6 @@
 import type { ReactNode } from 'react';
 
-/** A file of the interface, fetched by the browser with the session's cookie. */
+/** Links to a file of the interface, which the browser fetches with the session's cookie. */
 export function DownloadLink({
   href,
   icon,

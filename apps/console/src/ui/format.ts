@@ -17,7 +17,7 @@ export function formatMoney(
   }).format(amount);
 }
 
-/** The amount alone, for columns whose heading names the currency. `digits` pads with figure spaces, so that points stand below each other. */
+/** Writes the amount alone, for columns whose heading names the currency. `digits` pads with figure spaces, so that points stand below each other. */
 export function formatAmount(amount: string, { locale, digits = 2 }: AmountLook): string {
   if (!isNumeric(amount)) return amount;
   const text = numberFormat(locale, {
@@ -33,7 +33,7 @@ export interface AmountLook {
   digits?: number;
 }
 
-/** Digits behind the point that an amount shows, two at least. */
+/** Counts the digits behind the point that an amount shows, two at least. */
 export function fractionDigits(amount: string): number {
   const fraction = (amount.split('.')[1] ?? '').replace(/0+$/, '');
   return Math.max(2, fraction.length);
@@ -57,7 +57,7 @@ export function formatPercent(share: number, locale: string): string {
   }).format(share);
 }
 
-/** 850 ms, 1.24 s, 2 min 5 s, 2 min */
+/** Writes durations such as 850 ms, 1.24 s, 2 min 5 s, 2 min. */
 export function formatDuration(milliseconds: number, locale: string): string {
   const unit = (value: number, name: string, digits: number): string =>
     numberFormat(locale, {

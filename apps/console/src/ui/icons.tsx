@@ -6,7 +6,7 @@ import type { ComponentType } from 'react';
 
 export type Icon = ComponentType<{ className?: string; 'aria-hidden'?: boolean }>;
 
-/** One outline on a grid of 24 by 24, in the colour of the text around it. */
+/** Makes one outline on a grid of 24 by 24, in the colour of the text around it. */
 function icon(outline: string): Icon {
   return function Outline(props) {
     return (

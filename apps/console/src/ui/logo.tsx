@@ -1,4 +1,4 @@
-/** A gate over a road. */
+/** Draws a gate over a road. */
 export function Logo() {
   return (
     <svg aria-hidden viewBox="0 0 32 32" className="size-6 shrink-0 text-accent">

@@ -13,7 +13,7 @@ export interface MenuAct {
   onAct: () => void;
 }
 
-/** Acts on one thing, behind one button. */
+/** Offers acts on one thing, behind one button. */
 export function Menu({ trigger, acts }: { trigger: ReactElement; acts: readonly MenuAct[] }) {
   return (
     <Base.Root>

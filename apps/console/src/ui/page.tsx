@@ -16,7 +16,7 @@ export function Page({
   purpose?: ReactNode;
   parent?: { to: string; label: string };
   actions?: ReactNode;
-  /** Time range and filters. */
+  /** Holds time range and filters. */
   bar?: ReactNode;
   children: ReactNode;
 }) {
@@ -42,7 +42,7 @@ export function Page({
   );
 }
 
-/** A framed part of a page. */
+/** Frames a part of a page. */
 export function Panel({
   title,
   note,
@@ -76,11 +76,11 @@ export function Panel({
   );
 }
 
-/** Facts by name, e.g. the strip below the title of a detail page. */
+/** Lists facts by name, such as the strip below the title of a detail page. */
 export function Facts({
   facts,
 }: {
-  /** `isWide` for what does not fit beside the others, e.g. an address. */
+  /** Sets `isWide` for what does not fit beside the others, such as an address. */
   facts: readonly { name: string; value: ReactNode; isWide?: boolean }[];
 }) {
   return (

@@ -48,7 +48,7 @@ export function FailureState({ error, onRetry }: { error: unknown; onRetry: () =
   );
 }
 
-/** Grey bars in place of what is coming; only once the wait is long enough to be noticed. */
+/** Shows grey bars in place of what is coming, only once the wait is long enough to be noticed. */
 export function Skeleton({ rows = 3, className = '' }: { rows?: number; className?: string }) {
   const { general } = useWords();
   const [isShown, setShown] = useState(false);
@@ -76,7 +76,7 @@ export interface Loadable<Data> {
   refetch: () => unknown;
 }
 
-/** The three states of everything that is asked for: what is known stays on screen while it is asked for again. */
+/** Shows the three states of everything that is asked for: what is known stays on screen while it is asked for again. */
 export function Loaded<Data>({
   of: { data, error, refetch },
   skeleton,

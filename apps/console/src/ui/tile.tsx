@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react';
 import { Skeleton } from './states.tsx';
 
-/** At most four in a row. */
+/** Shows at most four tiles in a row. */
 export function Tiles({ children }: { children: ReactNode }) {
   return <div className="grid grid-cols-2 gap-3 lg:grid-cols-4 [&>*]:min-w-0">{children}</div>;
 }

@@ -60,5 +60,5 @@ const zh: AlertSentences = {
   partitions_late: '无法创建 usage_events 中 {day} 的分区：另一个事务持有锁，该日的请求查询会变慢',
 };
 
-/** By rule, or rule and kind, with the names of the alert's `detail` in braces. The server's own sentences are English. */
+/** Holds sentences by rule, or rule and kind, with the names of the alert's `detail` in braces. The server's own sentences are English. */
 export const ALERT_SENTENCES: Readonly<Record<Language, AlertSentences>> = { en: {}, zh };

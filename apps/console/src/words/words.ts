@@ -1,7 +1,7 @@
 import { createContext, use } from 'react';
 import type { en } from './en.ts';
 
-/** Every word the console says. A catalogue of another language has exactly the entries of the English one: the compiler compares them. */
+/** Has every word the console says. A catalogue of another language has exactly the entries of the English one: the compiler compares them. */
 export type Words = typeof en;
 
 export const LANGUAGES = { en: 'English', zh: '中文' } as const;
@@ -10,7 +10,7 @@ export type Language = keyof typeof LANGUAGES;
 export interface Speech {
   words: Words;
   language: Language;
-  /** For `Intl`: the browser's own variant of the language where there is one. */
+  /** Serves `Intl`: it is the browser's own variant of the language where there is one. */
   locale: string;
   choose: (language: Language) => void;
 }
@@ -23,7 +23,7 @@ export function useSpeech(): Speech {
   return speech;
 }
 
-/** `const w = useWords(); w.keys.title` */
+/** Returns the words: `const w = useWords(); w.keys.title`. */
 export function useWords(): Words {
   return useSpeech().words;
 }
@@ -37,7 +37,7 @@ export async function loadWords(language: Language): Promise<Words> {
   }
 }
 
-/** The chosen language, else the browser's, else English. */
+/** Returns the chosen language, else the browser's, else English. */
 export function firstLanguage(chosen: string | null, wanted: readonly string[]): Language {
   for (const tag of [chosen ?? '', ...wanted]) {
     const language = tag.toLowerCase().split('-', 1)[0];

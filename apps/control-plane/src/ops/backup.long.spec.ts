@@ -30,7 +30,7 @@ beforeAll(async () => {
     token: account.token,
     body: { model_id: model.id, tokens: 1_000 },
   });
-  // Values that a careless copy would change: partitions, an odd day, text that looks like NULL or an escape, arrays, a large number.
+  // The rows have values that a careless copy would change: partitions, an odd day, text that looks like NULL or an escape, arrays, a large number.
   await ledger.query(
     `INSERT INTO usage_events (day, rid, seq, kind, user_id, subscription_id, model_id, delta, node, started_at, attempts)
      SELECT d::date, gen_random_uuid(), 0, 'usage', 1, 1, 1, 9007199254740993, E'\\\\N \\t "x"\\nä', d + interval '1 microsecond', '[{"a": 1.10}]'

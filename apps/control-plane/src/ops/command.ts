@@ -16,24 +16,24 @@ export interface Call {
   args: readonly string[];
   /** Says what it would do, and changes nothing. */
   isDryRun: boolean;
-  /** `--although-day-was-dropped` */
+  /** Is true for `--although-day-was-dropped`. */
   isConfirmed: boolean;
 }
 
 export interface Command {
-  /** Its arguments, as the help shows them. */
+  /** Shows its arguments in the help. */
   synopsis?: string;
   says: string;
   /** Answers the exit status. */
   run: (call: Call) => Promise<number>;
 }
 
-/** A line of the result. */
+/** Writes a line of the result. */
 export function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** A line about the work, apart from the result. */
+/** Writes a line about the work, apart from the result. */
 export function report(line: string): void {
   process.stderr.write(`${line}\n`);
 }

@@ -11,10 +11,10 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const { REDIS_URL } = configSchema.shape;
 /** Booking a dead letter holds a lock of its own and one of the comparison, and works beside them. */
 const CONNECTIONS = 4;
-/** Shown by pg_stat_activity. */
+/** Is shown by pg_stat_activity. */
 const NAME = 'tollgate-ops';
 
-/** `role`: as whom. `migrations`: names of those that it may run; all unless given. */
+/** Works on the database as `role`. `migrations` names those that it may run; all unless given. */
 export async function withDatabase<T>(
   work: (dataSource: DataSource) => Promise<T>,
   { role = 'runtime', migrations }: { role?: DatabaseRole; migrations?: readonly string[] } = {},
@@ -36,7 +36,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** One connection without time limits of its own, for what streams whole tables. */
+/** Works on one connection without time limits of its own, for what streams whole tables. */
 export async function withSession<T>(
   role: DatabaseRole,
   work: (session: pg.Client) => Promise<T>,

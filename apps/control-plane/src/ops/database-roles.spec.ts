@@ -21,7 +21,7 @@ import { runOpsHere } from '../testing/run-ops-here.ts';
 const root = path.join(import.meta.dirname, '../../../..');
 const read = (file: string): string => readFileSync(path.join(root, file), 'utf8');
 
-/** SQLSTATE of a function of the owner that refuses what it is asked for. */
+/** Is the SQLSTATE of a function of the owner that refuses the request. */
 const REFUSED = '22023';
 const ATTEMPTS: readonly [sql: string, code: string][] = [
   ['ALTER TABLE ledger_entries DISABLE TRIGGER USER', MAY_NOT],
@@ -263,7 +263,7 @@ describe.each(Object.entries(WAYS))('%s', (_, install) => {
   });
 });
 
-/** The installation's database as the superuser of its server. */
+/** Returns the installation's database as the superuser of its server. */
 function databaseOf({ databaseUrl }: Services, addresses: Addresses): string {
   const url = new URL(databaseUrl);
   url.pathname = new URL(addresses['DATABASE_URL'] ?? '').pathname;

@@ -3,7 +3,7 @@ import { configSchema } from '../config.ts';
 
 const databaseUrl = () => configSchema.shape.DATABASE_URL;
 
-/** Settings that `tollgate-ops` reads beside those of the control plane. */
+/** Describes the settings that `tollgate-ops` reads beside those of the control plane. */
 export const databaseSettings = z.object({
   DATABASE_OWNER_URL: databaseUrl()
     .optional()
@@ -22,7 +22,7 @@ export const databaseSettings = z.object({
     ),
 });
 
-/** The role that a command works as. */
+/** Is the role as which a command works. */
 export type DatabaseRole = 'owner' | 'runtime' | 'reader';
 
 const SETTING_OF = {
@@ -39,7 +39,7 @@ export function databaseUrlOf(role: DatabaseRole): string {
   return parsed.data;
 }
 
-/** Undefined unless it is set. */
+/** Returns undefined unless it is set. */
 export function administratorUrl(): string | undefined {
   const { DATABASE_ADMIN_URL: url } = process.env;
   if (!url) return undefined;
@@ -53,14 +53,14 @@ export interface Login {
   password: string;
 }
 
-/** The name of a role in an address. */
+/** Returns the name of a role in an address. */
 export function loginOf(role: DatabaseRole): Login {
   const { username, password } = new URL(databaseUrlOf(role));
   if (username === '') throw new Error(`The address of the ${role} names no role of PostgreSQL.`);
   return { name: decodeURIComponent(username), password: decodeURIComponent(password) };
 }
 
-/** The roles beside the owner; none where one role does everything. */
+/** Returns the roles beside the owner; none where one role does everything. */
 export function otherRoles(): { runtime?: string; reader?: string } {
   if (!process.env.DATABASE_OWNER_URL) return {};
   const runtime = loginOf('runtime').name;

@@ -5,7 +5,7 @@ import { openDatabase } from '../platform/database/open-database.ts';
 import { asked, withoutRoles } from '../testing/roles-under-test.ts';
 import { runOpsHere } from '../testing/run-ops-here.ts';
 
-/** The database of a development build, whose tables are not those of any release. */
+/** Makes the database of a development build, whose tables are not those of any release. */
 const DEVELOPED = `
   CREATE TABLE migrations (id serial PRIMARY KEY, timestamp bigint NOT NULL, name varchar NOT NULL);
   INSERT INTO migrations (timestamp, name) VALUES (1763683200000, 'Initial1763683200000'), (1763686900000, 'Payments1763686900000');

@@ -15,7 +15,7 @@ const blocks = [
   ),
 ].map(([, language = '', text = '']) => ({ language, text: text.replaceAll(/^ {3}/gm, '') }));
 
-/** The reason by the beginning of a block. A path is the suite that does the same. */
+/** Gives the reason by the beginning of a block. A path names the suite that does the same. */
 const ELSEWHERE: Readonly<Record<string, string>> = {
   'docker build':
     'needs containers; what they run: tests/fleet/src/helm-page.long.spec.ts, tools/check/deploy.spec.ts',
@@ -44,7 +44,7 @@ beforeAll(async () => {
   plane = await startControlPlane();
   const ledger = ledgerOf(plane);
   await ledger.initialiseShards();
-  // The first administrator's record, which Redis could not take before: a backup with a promised write waits for its control plane.
+  // The first administrator's record is written, which Redis could not take before: a backup with a promised write waits for its control plane.
   await until('no promised write', async () => {
     const [row] = await ledger.query('SELECT count(*) FROM live_state_outbox');
     return Number(row?.count) === 0;
@@ -74,7 +74,7 @@ const beginningWith = (start: string): string => {
   return found[0]?.text ?? '';
 };
 
-/** Throws with what the shell said unless every line succeeds. */
+/** Runs the lines; throws with what the shell said unless every line succeeds. */
 async function paste(text: string, more: { env?: object; cwd?: string } = {}): Promise<string> {
   const env = { ...plane.environment, ...more.env, PATH: `${folder}:${process.env.PATH}` };
   const [failure, out] = await new Promise<[string, string]>((resolve) => {

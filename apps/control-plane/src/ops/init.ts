@@ -119,7 +119,7 @@ function secret(name: string, stringData: Data): object {
   return { apiVersion: 'v1', kind: 'Secret', metadata: { name }, type: 'Opaque', stringData };
 }
 
-/** The roles that `migrate` makes, and the administrator that makes them. */
+/** Returns the roles that `migrate` makes, and the administrator that makes them. */
 function databaseAddresses(administrator: string): Data {
   return {
     DATABASE_URL: withLogin(administrator, 'tollgate_runtime', draw()),

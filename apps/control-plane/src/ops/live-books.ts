@@ -29,13 +29,13 @@ const subscriptionRow = z.object({
   credits: count,
 });
 
-/** One subscription whose balances differ. */
+/** Describes one subscription whose balances differ. */
 export interface Difference {
   /** Is null where the books have no such subscription. */
   subscription_id: number | null;
   user_id: number;
   model_id: number;
-  /** The books' balance less overdraft. Null without a row. */
+  /** Is the books' balance less overdraft; null without a row. */
   book_tokens: number | null;
   /** Is null where Redis has nothing of it. */
   redis_tokens: number | null;
@@ -43,7 +43,7 @@ export interface Difference {
   lost_credits: number;
 }
 
-/** Shards of an installation that has run once. */
+/** Returns the shards of an installation that has run once. */
 export async function readShards(dataSource: DataSource): Promise<string[]> {
   const [row]: { count: string }[] = await dataSource.query('SELECT count(*) FROM shard_epochs');
   return shardNames(Number(row?.count ?? 0));
@@ -80,7 +80,7 @@ async function onTheWay(
 interface Wait {
   waitMs: number;
   onWait: (what: string) => void;
-  /** False where nothing is to carry out what is promised to Redis. */
+  /** Is false where no process carries out what is promised to Redis. */
   countsPromises?: boolean;
 }
 
@@ -103,8 +103,8 @@ async function untilQuiet(
 }
 
 /**
- * Every subscription of the books whose balance or number of credits differs. Differences count when nothing was on its way before and after they were
- * read and nothing ended in between; until then they are read again. Answers what was on its way when there was no such moment in time.
+ * Returns every subscription of the books whose balance or number of credits differs. Differences count when nothing was on its way before and after they were
+ * read and nothing ended in between; until then they are read again. Returns what was on its way when there was no such moment in time.
  */
 export async function compareAtRest(
   dataSource: DataSource,

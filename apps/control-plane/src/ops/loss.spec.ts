@@ -18,7 +18,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => plane?.stop());
 
-/** 1,000 tokens that Redis has, and an act that is promised to it and older than the call that made it. */
+/** Makes 1,000 tokens that Redis has, and an act that is promised to it and older than the call that made it. */
 async function promised(
   path: '/models/renew' | '/models/unsubscribe',
   more: { tokens?: number } = {},

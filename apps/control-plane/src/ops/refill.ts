@@ -28,7 +28,7 @@ export async function refillShards(
 
 interface Refill {
   shards: readonly string[];
-  /** Every shard of the installation, in order. */
+  /** Lists every shard of the installation, in order. */
   all: readonly string[];
   keepsReaps: boolean;
 }

@@ -31,7 +31,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   'rebuild-totals': rebuildTotalsCommand,
   ...DEAD_LETTER_COMMANDS,
 };
-/** Earlier names of commands. */
+/** Maps earlier names of commands to the present ones. */
 const FORMER_NAMES: Readonly<Record<string, string>> = {
   'verify-activity': 'verify',
   'export-usage': 'export',

@@ -6,7 +6,7 @@ type Segments<Path extends string> = Path extends `${infer Head}/${infer Rest}`
   : [Path];
 type WithoutQuery<Path extends string> = Path extends `${infer Name}?${string}` ? Name : Path;
 
-/** True where each segment of a path is that of the documented path or stands in the place of a parameter. */
+/** Is true where each segment of a path is that of the documented path or takes the place of a parameter. */
 type Fits<Path, Documented> = Documented extends [infer Wanted, ...infer WantedRest]
   ? Path extends [infer Given, ...infer GivenRest]
     ? Wanted extends `{${string}}`
@@ -29,7 +29,7 @@ type RouteOf<Path extends string> = Path extends keyof paths
         : never;
     }[keyof paths];
 
-/** The JSON of a route that answers both JSON and text. */
+/** Is the JSON of a route that answers both JSON and text. */
 type Content<Response> = Response extends { content: { 'application/json': infer Json } }
   ? Json
   : Response extends { content: infer Types }
@@ -55,7 +55,7 @@ type OrProblem<Body> = [Body] extends [never]
     ? Present<Body> & Omit<Present<Problem>, keyof Body>
     : Body;
 
-/** The body of an answer by method and path below /admin-api. A path that is computed gives the fields of a problem only. */
+/** Is the body of an answer by method and path below /admin-api. A path that is computed gives the fields of a problem only. */
 export type ApiBody<Method extends string, Path extends string> = string extends Path
   ? Present<Problem>
   : OrProblem<

@@ -14,7 +14,7 @@ import { connectedTo, migratedPostgres } from './postgres-under-test.ts';
 
 export const FREE_TOKENS = 1_000;
 
-/** The services that book tokens and money, on a real PostgreSQL without Redis or HTTP. */
+/** These services book tokens and money, on a real PostgreSQL without Redis or HTTP. */
 export let dataSource: DataSource;
 export let transactions: Transactions;
 export const events = new DomainEvents();
@@ -51,7 +51,7 @@ export interface Subscribed {
   id: number;
 }
 
-/** An account with a wallet of so many micro-units and an empty subscription. No id of one kind equals one of another kind. */
+/** Makes an account with a wallet of so many micro-units and an empty subscription. No id of one kind equals one of another kind. */
 export async function subscribed({ price = 1_000_000, wallet = 0n } = {}): Promise<Subscribed> {
   const n = (subscriptions += 1);
   const ids = { userId: 1_000 + n, modelId: 20_003 + n, priceId: 300_009 + n, id: 4_000_015 + n };
@@ -102,14 +102,14 @@ export async function rowsOf(sql: string, parameters: unknown[] = []): Promise<u
 export const stateOf = async ({ id }: { id: number }) =>
   (await rowsOf('SELECT balance, overdraft, credit_seq FROM subscriptions WHERE id = $1', [id]))[0];
 
-/** Tokens, remaining, withdrawn, cost, refunded of each lot, the oldest first. */
+/** Returns tokens, remaining, withdrawn, cost, refunded of each lot, the oldest first. */
 export const lotsOf = ({ id }: { id: number }) =>
   rowsOf(
     'SELECT tokens, remaining, withdrawn, cost, refunded FROM token_lots WHERE subscription_id = $1 ORDER BY id',
     [id],
   );
 
-/** Kind, reference, delta, balance after of each entry. */
+/** Returns kind, reference, delta, balance after of each entry. */
 export const entriesOf = ({ id }: { id: number }) =>
   rowsOf(
     'SELECT kind, reference, delta, balance_after FROM token_entries WHERE subscription_id = $1 ORDER BY id',
@@ -131,7 +131,7 @@ export const walletOf = async (userId: number): Promise<bigint> => {
 export const inTransaction = <T>(work: (tx: EntityManager) => Promise<T>): Promise<T> =>
   transactions.run(work);
 
-/** Three lots: 100 tokens for 250 micro-units, 60 for 7, 40 for 1,000. */
+/** Makes three lots: 100 tokens for 250 micro-units, 60 for 7, 40 for 1,000. */
 export async function threeLots(): Promise<Subscribed> {
   const one = await subscribed();
   await inTransaction(async (tx) => {
@@ -177,7 +177,7 @@ export const buy = ({ id, modelId }: Subscribed, amount: number, note?: string) 
     });
   });
 
-/** Kind, reference, note, amount, balance after of each entry of a wallet. */
+/** Returns kind, reference, note, amount, balance after of each entry of a wallet. */
 export const movements = (userId: number) =>
   rowsOf(
     `SELECT t.kind, t.reference, t.note, e.amount, e.balance_after FROM ledger_entries e JOIN ledger_transactions t ON t.id = e.transaction_id

@@ -14,7 +14,7 @@ export interface Tenant {
 
 export let tenant: Tenant;
 
-/** Called by the spec that imports the parts, after `shareLedgerPlane`. */
+/** Opens tenants; the spec that imports the parts calls it after `shareLedgerPlane`. */
 export function openTenants(): void {
   let model: Tenant['model'];
   beforeAll(async () => {

@@ -10,8 +10,5 @@ const ZONES = [
   ...['Australia/Sydney', 'Pacific/Auckland', 'Pacific/Chatham', 'Pacific/Kiritimati'],
 ];
 
-/**
- * 400 days with a leap day and both changes of daylight saving, and zones: some skip midnight, move by half an hour, lie beyond UTC+12, or have no daylight
- * saving.
- */
+/** Has 400 days with a leap day and both changes of daylight saving, and zones: some skip midnight, move by half an hour, lie beyond UTC+12, or have no daylight saving. */
 export const CALENDAR = { zones: ZONES, from: Date.UTC(2027, 11, 1) / 1_000, days: 400 } as const;

@@ -19,25 +19,25 @@ import { connectedTo, migratedPostgres } from './postgres-under-test.ts';
 export interface Answer<Body = unknown> {
   status: number;
   headers: Headers;
-  /** Parsed JSON; the text when it is none. */
+  /** Is parsed JSON; the text when it is none. */
   body: Body;
 }
 
 export interface CallOptions {
   token?: string | undefined;
   body?: unknown;
-  /** Sent as it is, for bodies that are not valid JSON. */
+  /** Is sent as it is, for bodies that are not valid JSON. */
   rawBody?: string;
   headers?: Record<string, string>;
 }
 
-/** A control plane of this process on a free port, over a PostgreSQL and a Redis of its own. */
+/** Is a control plane of this process on a free port, over a PostgreSQL and a Redis of its own. */
 export interface ControlPlane {
   url: string;
   app: NestExpressApplication;
-  /** The control plane's own, with the rights of its role. */
+  /** Is the control plane's own, with the rights of its role. */
   dataSource: DataSource;
-  /** A connection of PostgreSQL's administrator, for tests that tamper with rows. */
+  /** Is a connection of PostgreSQL's administrator, for tests that tamper with rows. */
   administrator: DataSource;
   documented: DocumentCheck;
   services: Services;
@@ -57,7 +57,7 @@ export interface ControlPlane {
 
 export const PASSWORD = 'correct horse battery';
 export const ADMIN = 'root';
-/** The credential of every control plane of a spec, so that the events of `ledger-under-test.ts` are signed with it. */
+/** Is the credential of every control plane of a spec, so that the events of `ledger-under-test.ts` are signed with it. */
 export const FLEET_CREDENTIAL = randomBytes(32).toString('base64url');
 
 export interface PlaneOptions extends ServicesOptions {

@@ -6,7 +6,7 @@ import { z } from 'zod';
 
 interface Sent {
   method: string;
-  /** The path with the prefix, without the query. */
+  /** Is the path with the prefix, without the query. */
   path: string;
   status: number;
   contentType: string;
@@ -26,7 +26,7 @@ const COMMITTED = path.join(import.meta.dirname, '../../../../libs/admin-client/
 
 /** Holds real answers against the API document: every spec that calls the control plane proves a piece of it. */
 export class DocumentCheck {
-  /** `METHOD /path/{id}` of every route that answered 2xx so far. */
+  /** Holds `METHOD /path/{id}` of every route that answered 2xx so far. */
   readonly succeeded = new Set<string>();
   private readonly document: OpenAPIObject;
   private readonly ajv = new Ajv2020({
@@ -51,7 +51,7 @@ export class DocumentCheck {
       .map((path) => ({ path, pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }));
   }
 
-  /** Throws when the answer is not as documented. What the document leaves out is not checked. */
+  /** Throws an error when the answer is not as documented. Undocumented parts are not checked. */
   check(sent: Sent): void {
     const path = this.routes.find(({ pattern }) => pattern.test(sent.path))?.path;
     const found =

@@ -22,7 +22,7 @@ export interface ReceivedEvent {
 export interface EventReader {
   status: number;
   events: ReceivedEvent[];
-  /** Resolves with the first event, of those there are or will be, that `matches`. */
+  /** Resolves with the first event that `matches`, of those there are or will be. */
   next: (matches: (event: ReceivedEvent) => boolean) => Promise<ReceivedEvent>;
   isOver: () => boolean;
   close: () => void;

@@ -10,11 +10,11 @@ import { sharedControlPlane } from './shared-plane-under-test.ts';
 export interface ReaderOptions {
   query?: string;
   lastId?: string;
-  /** The URL of the replica; without it that of the shared control plane. */
+  /** Is the URL of the replica; without it that of the shared control plane. */
   at?: string;
 }
 
-/** The acts of the parts of `events.spec.ts` on the shared control plane. */
+/** Offers the acts of the parts of `events.spec.ts` on the shared control plane. */
 export interface EventsUnderTest {
   plane: ControlPlane;
   read: (token: string, options?: ReaderOptions) => Promise<EventReader>;
@@ -26,7 +26,7 @@ export interface EventsUnderTest {
 
 const readers: EventReader[] = [];
 
-/** Called at the top of a part: readers that a test opens end with it. */
+/** Ends readers that a test opens with it; a part calls it at its top. */
 export function closeReaders(): void {
   afterEach(() => {
     for (const reader of readers.splice(0)) reader.close();

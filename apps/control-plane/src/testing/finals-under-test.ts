@@ -2,7 +2,7 @@ import { NO_USAGE, tokenFieldsOf, type RelayedEvent, type UsageFinal } from '@to
 import type { ReadEvent } from '../features/usage/ingest/read-event.ts';
 import { uuidv7 } from '../platform/http/visitor.ts';
 
-/** 10:20:30.400 in the morning. */
+/** Is 10:20:30.400 in the morning. */
 export const BEGAN_AT_MS = Date.UTC(2026, 10, 28, 10, 20, 30, 400);
 export const RID = uuidv7(BEGAN_AT_MS, '00000000-0000-4000-8000-000000000001');
 /** No id of one kind equals one of another kind. */
@@ -22,7 +22,7 @@ export const WITHDRAWAL = {
   withdrawal_id: RID,
 };
 
-/** A stream that used 70 tokens of input and was charged as many. */
+/** Makes a stream that used 70 tokens of input and was charged as many. */
 export function finalOf(changes: Partial<UsageFinal> = {}): UsageFinal {
   return {
     kind: 'usage',

@@ -19,10 +19,10 @@ const SHARDS = 4;
 
 export let late: LateUsage;
 export let epochs: ShardEpochs;
-/** A new one for each test. */
+/** Is new for each test. */
 export let one: Subscribed;
 
-/** Called by a spec: one database, without epochs and restores when a test begins. */
+/** Opens one database, without epochs and restores when a test begins; a spec calls it. */
 export function shareLateUsage(): void {
   shareBooks();
   beforeAll(() => {
@@ -92,6 +92,6 @@ export function read({
 
 export const book = (...events: ReadEvent[]) =>
   inTransaction((tx) => new UsageRows().insert(tx, events));
-export /** Number, delta and kind of each event. */
+export /** Returns number, delta and kind of each event. */
 const shapes = (events: readonly ReadEvent[]) =>
   events.map(({ event }) => [event.seq, event.delta, event.payload.kind]);

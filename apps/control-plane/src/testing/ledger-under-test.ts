@@ -16,7 +16,7 @@ import { FLEET_CREDENTIAL, type ControlPlane } from './control-plane-under-test.
 
 let sequence = 0;
 
-/** Some latency buckets included. */
+/** Names the summed columns, some latency buckets included. */
 const SUMMED = [...SUMMED_COLUMNS, 'duration_histogram[9]', 'first_token_histogram[8]'];
 
 /** Rules that hold for the ledger at any moment; each query finds the rows that break it. */
@@ -54,7 +54,7 @@ export interface TestAccount {
   token: string;
 }
 
-/** Everything the specs of the ledger need beyond the control plane itself. */
+/** Offers everything the specs of the ledger need beyond the control plane itself. */
 export function ledgerOf(plane: ControlPlane) {
   // Not with the control plane's rights: tests make states that it must withstand.
   const query = (sql: string, parameters: unknown[] = []) =>
@@ -69,7 +69,7 @@ export function ledgerOf(plane: ControlPlane) {
     query,
     asAdmin,
 
-    /** First start: every shard gets its epoch. Harmless where the epochs feature has done it. */
+    /** Gives every shard its epoch, as at a first start. It is harmless where the epochs feature has done it. */
     async initialiseShards(): Promise<void> {
       for (const shard of shardNames(Number(plane.environment['SHARDS'])))
         await plane.app.get(Epochs).initialise(shard, randomUUID());
@@ -93,7 +93,7 @@ export function ledgerOf(plane: ControlPlane) {
       return { id: model.id, name: model.name, priceId: price.id };
     },
 
-    /** The row as PostgreSQL has it; undefined when there is none. */
+    /** Returns the row as PostgreSQL has it; undefined when there is none. */
     async subscription(account: TestAccount, model: { id: number }) {
       const rows = await query('SELECT * FROM subscriptions WHERE user_id = $1 AND model_id = $2', [
         account.id,
@@ -130,7 +130,7 @@ export function ledgerOf(plane: ControlPlane) {
       return BigInt(row?.balance ?? 0);
     },
 
-    /** The rows that break a promise of the ledger, by promise; empty when it balances. */
+    /** Returns the rows that break a promise of the ledger, by promise; empty when it balances. */
     async violations(): Promise<Record<string, unknown[]>> {
       const found: Record<string, unknown[]> = {};
       for (const [name, sql] of Object.entries(CHECKS)) {
@@ -162,7 +162,7 @@ export interface EventParts {
   final?: Partial<UsageFinal>;
 }
 
-/** A completed request that used `tokens` input tokens at weight 1, as the relay would hand it over. */
+/** Makes a completed request that used `tokens` input tokens at weight 1, as the relay would hand it over. */
 export function usageEvent(
   tokens: number,
   {

@@ -7,7 +7,7 @@ import { migrate } from '../platform/database/migrate.ts';
 
 const SCHEMA_FOLDER = path.join(import.meta.dirname, '..', 'platform', 'database');
 
-/** A database with this release's schema, so that each suite copies it instead of running every migration. */
+/** Makes a database with this release's schema, so that each suite copies it instead of running every migration. */
 export function migratedPostgres(): Promise<PreparedPostgres> {
   const files = readdirSync(SCHEMA_FOLDER, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
@@ -24,7 +24,7 @@ export function migratedPostgres(): Promise<PreparedPostgres> {
 
 const nameIn = (url: string): string => new URL(url).username;
 
-/** Connected to a database of a suite, with further settings of its sessions. */
+/** Connects to a database of a suite, with further settings of its sessions. */
 export function connectedTo(databaseUrl: string, settings = ''): Promise<DataSource> {
   const options = dataSourceOptions({ DATABASE_URL: databaseUrl, DATABASE_POOL_MAX: 4 });
   const { extra } = options;

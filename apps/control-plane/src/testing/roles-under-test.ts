@@ -5,10 +5,10 @@ import { DataSource } from 'typeorm';
 import { dataSourceOptions } from '../platform/database/data-source-options.ts';
 import { runOpsHere } from './run-ops-here.ts';
 
-/** The addresses of an installation, by the name of their variable. */
+/** Holds the addresses of an installation, by the name of their variable. */
 export type Addresses = Record<string, string>;
 
-/** SQLSTATE insufficient_privilege. */
+/** Is SQLSTATE insufficient_privilege. */
 export const MAY_NOT = '42501';
 
 /** Settings that a role may make for itself, other than a control plane needs them. */
@@ -30,7 +30,7 @@ export const OWN_SETTINGS: readonly string[] = [
   'idle_in_transaction_session_timeout = 1',
 ];
 
-/** An adjustment that closes, and an account. */
+/** Inserts an adjustment that closes, and an account. */
 export const FIRST_ROWS = `
   WITH t AS (INSERT INTO ledger_transactions (kind, reference, note) VALUES ('adjustment', gen_random_uuid(), 'n') RETURNING id)
   , e AS (INSERT INTO ledger_entries (transaction_id, ledger_account_id, amount, balance_after)
@@ -49,7 +49,7 @@ export async function asked(url: string, sql: string): Promise<Record<string, un
   }
 }
 
-/** The SQLSTATE of each statement. */
+/** Returns the SQLSTATE of each statement. */
 export async function codes(url: string, statements: readonly string[]): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -69,7 +69,7 @@ export async function succeeds(env: Addresses, ...args: string[]): Promise<void>
   expect(await runOpsHere(env, ...args)).toMatchObject({ status: 0 });
 }
 
-/** The state that an attempt must leave unchanged. */
+/** Returns the state that an attempt must leave unchanged. */
 export async function books(url: string): Promise<unknown> {
   return [
     await asked(url, 'SELECT * FROM ledger_entries ORDER BY id'),
@@ -86,7 +86,7 @@ export async function withoutRoles({ databaseUrl, databaseUrls: urls }: Services
   }
 }
 
-/** The settings of a connection of the control plane. */
+/** Reads the settings of a connection of the control plane. */
 export async function settingsOf(url: string, names: readonly string[]): Promise<unknown> {
   const options = dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_MAX: 1 });
   const plane = await new DataSource(options).initialize();

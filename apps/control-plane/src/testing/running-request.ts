@@ -3,7 +3,7 @@ import { uuidv7 } from '../platform/http/visitor.ts';
 import { FLEET_CREDENTIAL, type ControlPlane } from './control-plane-under-test.ts';
 import { SpeakingNode } from './speaking-node.ts';
 
-/** A node that runs one request until it is stopped. Resolves once the control plane lists the request. */
+/** Starts a node that runs one request until it is stopped. Resolves once the control plane lists the request. */
 export async function runOneRequest(
   plane: ControlPlane,
 ): Promise<{ rid: string; node: SpeakingNode }> {

@@ -14,12 +14,12 @@ export function shareControlPlane(
   options: PlaneOptions = {},
 ): void {
   start = () => startControlPlane(overrides, options);
-  // Suites of one worker share this module.
+  // Other suites of a worker share this module.
   shared = undefined;
   afterAll(async () => (await shared)?.stop());
 }
 
-/** The first part to ask starts it. */
+/** Starts the control plane for the first part that asks. */
 export function sharedControlPlane(): Promise<ControlPlane> {
   if (!start) throw new Error('the spec that imports this part does not call shareControlPlane');
   shared ??= start();

@@ -1,6 +1,6 @@
 import { Logger } from '@nestjs/common';
 
-/** For runs in which thousands of failures are meant. */
+/** Silences logs for runs in which thousands of failures are meant. */
 export function silenceLogs(): void {
   Logger.overrideLogger(false);
 }

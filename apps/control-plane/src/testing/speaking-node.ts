@@ -16,15 +16,15 @@ export interface SpeakingNodeOptions {
   credential: string;
   /** False: it reports, but never takes up a snapshot. */
   follows?: boolean;
-  /** The node's complaint about every snapshot. */
+  /** Is the node's complaint about every snapshot. */
   refuses?: string;
-  /** Facts that its report states; those of a node that was just started for the rest. */
+  /** Holds facts that its report states; those of a node that was just started for the rest. */
   reports?: Partial<NodeReport>;
   /** In-memory tables it answers `dump` with. */
   tables?: Record<string, { key: string; value: unknown }[]>;
 }
 
-/** The node's half of the fleet protocol over a real Redis, without a gateway behind it: to be misbehaving at will. */
+/** Plays the node's half of the fleet protocol over a real Redis, without a gateway behind it, so that it can misbehave at will. */
 export class SpeakingNode {
   readonly store: FleetStore;
   private readonly connections: RedisConnection[];

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { isSigned } from './aws-verify.ts';
 
-/** The published example and test suite of AWS: https://docs.aws.amazon.com/IAM/latest/UserGuide/signing-elements.html */
+/** The values are the published example and test suite of AWS: https://docs.aws.amazon.com/IAM/latest/UserGuide/signing-elements.html */
 const SECRET = 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY';
 const FORM = 'application/x-www-form-urlencoded';
 interface Vector {

@@ -3,7 +3,7 @@ import { createHash, createHmac } from 'node:crypto';
 /** Holds a request as it arrived. */
 export interface SignedRequest {
   readonly method: string;
-  /** The path with its query, as it arrived. */
+  /** Is the path with its query, as it arrived. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   readonly body: string;

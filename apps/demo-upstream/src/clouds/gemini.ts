@@ -22,7 +22,7 @@ const bodySchema = z.looseObject({
   generationConfig: z.looseObject({ maxOutputTokens: z.number().int().optional() }).optional(),
 });
 
-/** A call of Gemini's interface: its request in the demo's words, or the status and the body of a refusal. Null for a path that is not Gemini's. */
+/** Describes a call of Gemini's interface: its request in the demo's words, or the status and the body of a refusal. It is null for a path that is not Gemini's. */
 export type GeminiCall =
   | VectorCall
   | { readonly read: (text: string | undefined) => DemoRequest | undefined }
@@ -73,7 +73,7 @@ export function demoRequest(
   );
 }
 
-/** generateContent, as Google AI answers it: cumulative usage, and the reason to stop, in the last event. */
+/** Speaks generateContent as Google AI answers it: cumulative usage, and the reason to stop, in the last event. */
 export const geminiDialect: Dialect = {
   json: (exchange, text) => ({
     ...answer(

@@ -40,7 +40,7 @@ const METHODS: Readonly<
   predict: {
     texts: (body) =>
       predictSchema.safeParse(body).data?.instances.map((each) => each.content) ?? null,
-    // The first names the tokens of all.
+    // The first prediction names the tokens of all.
     write: (vectors, tokens) => ({
       predictions: vectors.map((values, index) => ({
         embeddings: { values, statistics: { token_count: index === 0 ? tokens : 0 } },

@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { importSPKI, jwtVerify } from 'jose';
 
-/** The application of Entra that this double knows. */
+/** Is the application of Entra that this double knows. */
 export const DEMO_APPLICATION = {
   tenant: 'demo.example',
   client_id: '00000000-0000-4000-8000-000000000001',
@@ -40,7 +40,7 @@ function demoAccount() {
   return account;
 }
 
-/** The JSON file of the service account that this double knows. */
+/** Returns the JSON file of the service account that this double knows. */
 export function demoServiceAccount(): string {
   return JSON.stringify(demoAccount().file);
 }
@@ -60,7 +60,7 @@ export function hasToken({ headers }: IncomingMessage): boolean {
   return issued.has((headers.authorization ?? '').replace(/^Bearer /, ''));
 }
 
-/** The token hosts of Google and Microsoft, and the file of the account. Null for a path of neither. */
+/** Answers as the token hosts of Google and Microsoft, and the file of the account. Returns null for a path of neither. */
 export function tokenCall(
   { method, headers }: IncomingMessage,
   url: URL,

@@ -15,7 +15,7 @@ const UNAUTHENTICATED = {
   body: geminiError(401, 'UNAUTHENTICATED', 'Request had invalid authentication credentials.'),
 };
 
-/** Claude's own body: the version inside, the model outside. */
+/** Describes Claude's own body: the version inside, the model outside. */
 const rawSchema = z.looseObject({
   anthropic_version: z.enum(['vertex-2023-10-16', '2026-10-21']),
   model: z.undefined().optional(),

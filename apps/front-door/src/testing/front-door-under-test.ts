@@ -17,7 +17,7 @@ export async function listen(server: Server): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A node or control plane that is ready and answers with `handler`. */
+/** Starts a node or control plane that is ready and answers with `handler`. */
 export function backend(handler: RequestListener): Promise<string> {
   return listen(
     createServer((incoming, response) =>
@@ -29,7 +29,7 @@ export function backend(handler: RequestListener): Promise<string> {
 export const named = (name: string): Promise<string> =>
   backend((incoming, response) => response.end(`${name} ${incoming.method} ${incoming.url}`));
 
-/** An address nothing listens on. */
+/** Returns an address on which no server listens. */
 export async function closedAddress(): Promise<string> {
   const server = createServer();
   server.listen(0, '127.0.0.1');

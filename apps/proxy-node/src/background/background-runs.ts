@@ -42,7 +42,7 @@ export interface BackgroundOptions {
   node: string;
   /** A run that lasts longer is cancelled. */
   lifeMs: number;
-  /** The longest pause between two reads of a run. */
+  /** Is the longest pause between two reads of a run. */
   pollMs: number;
   log: Pick<Logger, 'warn' | 'info'>;
   now?: () => number;
@@ -55,7 +55,7 @@ interface Run extends AdoptedRun {
   endedBy: EndedBy | null;
   isCancelled: boolean;
   isAsking: boolean;
-  /** True when something has changed while the run was being read. */
+  /** Is true when something has changed while the run was being read. */
   isWoken: boolean;
   absences: number;
   failures: number;

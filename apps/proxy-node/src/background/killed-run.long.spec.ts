@@ -11,7 +11,7 @@ import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-te
 const PROCESS = join(import.meta.dirname, '../../test/pipeline/killed-node-process.ts');
 const TOKENS = 1_000_000;
 const USAGE = { input_tokens: 12, output_tokens: 77, total_tokens: 89 };
-/** The lease of a hold. A process looks at each of its holds every 5 s at the latest. */
+/** Is the lease of a hold. A process looks at each of its holds every 5 s at the latest. */
 const LEASE_MS = 12_000;
 
 let node: NodeUnderTest;
@@ -52,11 +52,11 @@ afterAll(async () => {
   await upstream.close();
 });
 
-/** More than any rate of generation makes of the time that these tests take. */
+/** Is more words than any rate of generation makes in the time that these tests take. */
 const WORDS = 20_000;
 const ASKED = { input: 'go', background: true, max_output_tokens: WORDS };
 
-/** The events of a response that has not ended; none once it is cancelled. */
+/** Sends the events of a response that has not ended; none once it is cancelled. */
 function showWords(response: ServerResponse): ServerResponse {
   if (isCancelled)
     return response.writeHead(400).end('{"error":{"message":"it cannot be streamed"}}');
@@ -73,7 +73,7 @@ interface Process {
   url: string;
 }
 
-/** Another node of the same fleet; the journals in its folder survive it. */
+/** Starts another node of the same fleet; the journals in its folder survive it. */
 async function start(name: string, folder: string): Promise<Process> {
   await node.fleet.setDesired(name, { state: 'serve' });
   const child = fork(PROCESS, {

@@ -108,7 +108,7 @@ describe('a run that is ended is charged', () => {
   });
 });
 
-/** An upstream's answer that is there in full. */
+/** Makes an upstream's answer that is there in full. */
 function answer(events: readonly object[], isWhole = true): UpstreamCall {
   const bytes = Buffer.from(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
   return {

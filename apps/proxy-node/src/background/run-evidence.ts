@@ -8,13 +8,13 @@ import type { UpstreamCall } from '../upstream/upstream-call.ts';
 
 /** Collects how much a run has generated where its provider reports no usage: the shown text, what its provider still shows, and its duration. */
 export class RunEvidence {
-  /** The most output tokens that anything has shown. */
+  /** Counts the most output tokens that anything has shown. */
   shownTokens = 0;
-  /** True when its provider shows everything that was generated. */
+  /** Is true when its provider shows everything that was generated. */
   isAllShown = false;
-  /** The usage in an answer other than the final one. */
+  /** Holds the usage in an answer other than the final one. */
   usage: ReportedUsage | null = null;
-  /** The run in its provider's answer to the cancellation. */
+  /** Is the run in its provider's answer to the cancellation. */
   cancelled: StoredResponse | null = null;
   readonly #limitTokens: number;
   #startedAtMs: number;

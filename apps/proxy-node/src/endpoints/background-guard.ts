@@ -29,7 +29,7 @@ export class BackgroundGuard {
     this.#runs = runs;
   }
 
-  /** Cancels and settles an unsettled response before it is deleted, because its usage would be deleted with it. Throws Refusal while that takes long. */
+  /** Cancels and settles an unsettled response before it is deleted, because its usage would be deleted with it. It throws Refusal while that takes long. */
   async beforeDelete(place: BackgroundPlace, { look, cancel }: RunActs): Promise<void> {
     if (!(await this.isRunning(place))) return;
     if (!(await this.finished(place, look))) {

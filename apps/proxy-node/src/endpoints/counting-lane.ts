@@ -5,7 +5,7 @@ import { Refusal, retryHeaders } from '../refusals.ts';
 /** This is more than a coding agent sends at once. */
 const WAITING_MAX = 32;
 const WAITING_RETRY_MS = 1_000;
-/** Bounds the characters of one account that are tokenised in a minute, about a second of CPU. Beyond it counts are estimated from a sample. */
+/** Bounds the characters of one account that are tokenised in a minute, about a second of CPU; beyond it, counts are estimated from a sample. */
 const CHARS_PER_MINUTE = 4 * 2 ** 20;
 const SAMPLE_CHARS = 2 ** 14;
 const MINUTE_MS = 60_000;

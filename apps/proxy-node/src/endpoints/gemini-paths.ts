@@ -17,7 +17,7 @@ export const GEMINI_CALLS = {
   embedBatch: callsOf('batchEmbedContents'),
 } as const;
 
-/** Calls that reach a model, and the protocol that their bodies speak. */
+/** Lists calls that reach a model, and the protocol that their bodies speak. */
 export const GEMINI_ROUTES = (
   [
     ['generate', 'generate'],

@@ -26,11 +26,7 @@ interface Listed {
 const PAGE_LIMIT_DEFAULT = 20;
 const PAGE_LIMIT_MAX = 1_000;
 
-/**
- * `GET /v1/models`: every model the account is subscribed to, in one shape both vendors' SDKs read. `callable` of an entry:
- * the key may call it, it is for sale and has a route; `?callable=true` (or `false`) lists only such. Paged only for callers that send `anthropic-version`: OpenAI's
- * list has no pages, and Google's comes whole.
- */
+/** Serves `GET /v1/models`: every model the account is subscribed to, in one shape both vendors' SDKs read. An entry is `callable` when the key may call it, it is for sale and has a route; `?callable=true` (or `false`) lists only such. The list is paged only for callers that send `anthropic-version`: OpenAI's list has no pages, and Google's comes whole. */
 export async function listModels(admitter: Admitter, request: ModelsRequest): Promise<object> {
   const wanted = callableOf(request.query);
   const models = (await subscribedModels(admitter, request)).filter(
@@ -50,7 +46,7 @@ export async function listModels(admitter: Admitter, request: ModelsRequest): Pr
   };
 }
 
-/** `GET /v1/models/{id}`, by name or alias: the answer's id is the model's own name, as Anthropic resolves aliases. Throws Refusal when the account is not subscribed to it. */
+/** Serves `GET /v1/models/{id}`, by name or alias: the answer's id is the model's own name, as Anthropic resolves aliases. Throws Refusal when the account is not subscribed to it. */
 export async function getModel(
   admitter: Admitter,
   request: ModelsRequest & { name: string },

@@ -8,7 +8,7 @@ import { StoredStream, storedStreamDeadlines } from './stored-stream.ts';
 
 export interface StoredCall extends SideCall {
   readonly ids: StoredIds;
-  /** The client's name of the model; null when the answer names none. */
+  /** Is the client's name of the model; null when the answer names none. */
   readonly model: string | null;
 }
 

@@ -49,7 +49,7 @@ export interface StoredRequest {
   addressHex: string;
   rid: string;
   index: RoutingIndex;
-  /** A path of `STORED_PATHS`. */
+  /** Is a path of `STORED_PATHS`. */
   path: string;
   id: string | undefined;
   item: string | undefined;
@@ -99,9 +99,9 @@ export async function storedEndpoint(admitter: Admitter, request: StoredRequest)
 
 interface Stored {
   readonly call: StoredCall;
-  /** The path at the upstream, without a query. */
+  /** Is the path at the upstream, without a query. */
   readonly native: string;
-  /** The place of a possible background run; null when it has none yet. */
+  /** Is the place of a possible background run; null when it has none yet. */
   readonly run: BackgroundPlace | null;
   /** The same call for other upstreams, each of which can serve it. */
   readonly further: readonly (() => StoredCall)[];
@@ -189,7 +189,7 @@ function idsOf({ id }: StoredRequest): string[] {
   return id === undefined ? [] : [id];
 }
 
-/** Returns the maker of the ids in the answer. The ids of its own conversation stay as the caller has them. */
+/** Returns the maker of the ids in the answer; the ids of its own conversation stay as the caller has them. */
 function makerFor(
   { keyId }: Access,
   place: StoredPlace | null,

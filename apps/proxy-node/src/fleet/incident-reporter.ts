@@ -8,7 +8,7 @@ export interface IncidentReporterParts {
   incidents: Pick<IncidentLog, 'take'>;
   /** `IncidentReports` implements it. */
   reports: { write(upload: IncidentUpload): Promise<void> };
-  /** The address of the worker. */
+  /** Is the address of the worker. */
   node: string;
   credential: string;
   log: Logger;
@@ -39,7 +39,7 @@ export class IncidentReporter {
     await this.report();
   }
 
-  /** Never throws, and sends one report at a time. */
+  /** Sends one report at a time and never throws. */
   report(): Promise<void> {
     return (this.#sending ??= this.#send().finally(() => (this.#sending = null)));
   }

@@ -14,7 +14,7 @@ import type { Logger } from 'pino';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
 import type { Closure, Gate } from '../pipeline/request/gate.ts';
 
-/** `FleetStore` of libs/keyspace. */
+/** Is `FleetStore` of libs/keyspace. */
 export interface FleetPort {
   writeReport(report: NodeReport): Promise<void>;
   getDesired(name: string): Promise<DesiredNodeState | null>;
@@ -60,10 +60,10 @@ const REMEDIES = {
 export class NodeReporter {
   readonly #parts: NodeReporterParts;
   readonly #credentialHash: string;
-  /** True when the last desired state does not accept this node's credential. */
+  /** Is true when the last desired state does not accept this node's credential. */
   #hasWrongCredential = false;
   #timer: NodeJS.Timeout | null = null;
-  /** The state at the previous report, so that a report does not wait for a new measurement. */
+  /** Is the state at the previous report, so that a report does not wait for a new measurement. */
   #redis: NodeReport['redis'] = null;
   #isFailing = false;
 

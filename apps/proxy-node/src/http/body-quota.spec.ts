@@ -3,7 +3,7 @@ import { Refusal } from '../refusals.ts';
 import { BodyQuota, type QuotaOfRequest, type TakeQuota } from './body-quota.ts';
 
 const LARGEST = 1_000;
-/** 16 bodies of the largest size. */
+/** Is room for 16 bodies of the largest size. */
 const ROOM = 16 * LARGEST;
 
 /** Bodies of the largest size an account gets in, and how the next one is refused. */

@@ -5,7 +5,7 @@ const LARGEST_BODIES = 16;
 const RETRY_MS = 1_000;
 
 export interface TakeQuota {
-  /** Takes room for this many more bytes. Throws Refusal when there is none. */
+  /** Takes room for this many more bytes. It throws Refusal when there is none. */
   (bytes: number): void;
   /**
    * Resolves, when no other large body of the account is being decoded, with a function that ends this turn. Bodies that are decoded at the same time

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import { ClientReply } from './client-reply.ts';
 
-/** More than the system's own buffers take for a client that does not read. */
+/** Is more than the system's own buffers take for a client that does not read. */
 const BODY = Buffer.alloc(32 * 1024 * 1024, 'x');
 
 const STALL_MS = 30_000;
@@ -29,7 +29,7 @@ interface Answered {
   isClosed: boolean;
 }
 
-/** A client that has sent its request and reads nothing yet, and its answer. */
+/** Starts a client that has sent its request and reads nothing yet, and gives its answer. */
 async function answeredWith(answer: (reply: ClientReply) => void): Promise<Answered> {
   const answered = Promise.withResolvers<Answered>();
   server = createServer((_incoming, outgoing: ServerResponse) => {
@@ -46,7 +46,7 @@ async function answeredWith(answer: (reply: ClientReply) => void): Promise<Answe
   return answered.promise;
 }
 
-/** Bytes of the answer that the system has not taken. */
+/** Counts the bytes of the answer that the system has not taken. */
 function waitingBytes({ outgoing: { socket } }: Answered): number {
   const { _handle: handle } = socket as unknown as { _handle: { writeQueueSize: number } };
   return handle.writeQueueSize;

@@ -32,7 +32,7 @@ export class ClientReply {
     return this.#isDismissed || (this.#outgoing.destroyed && !this.#outgoing.writableFinished);
   }
 
-  /** The status of the answer so far; 499 when the client left before there was one. */
+  /** Is the status of the answer so far; 499 when the client left before there was one. */
   get status(): number {
     return this.#outgoing.headersSent ? this.#outgoing.statusCode : 499;
   }
@@ -58,7 +58,7 @@ export class ClientReply {
     this.send(status, JSON.stringify(body));
   }
 
-  /** The media type of its stream. */
+  /** Is the media type of its stream. */
   streamType = 'text/event-stream; charset=utf-8';
 
   /** The headers leave with the first bytes, in one packet and one system call. */

@@ -14,7 +14,7 @@ export interface Exchange {
 export interface Route {
   readonly path: string;
   readonly methods: readonly string[];
-  /** The methods, including HEAD with GET. */
+  /** Holds the methods, including HEAD with GET. */
   readonly allowed: ReadonlySet<string>;
   readonly handler: Handler;
   /** Is null for a path without parameters. */
@@ -41,7 +41,7 @@ export class Router {
     else this.#exact.set(path, route);
   }
 
-  /** The methods and paths, in the order in which they were added. */
+  /** Lists the methods and paths, in the order in which they were added. */
   get served(): readonly Pick<Route, 'methods' | 'path'>[] {
     return this.#routes;
   }

@@ -10,7 +10,7 @@ export interface HoldEnding extends Pick<
   'node' | 'upstream_id' | 'attempts' | 'key_hash' | 'outcome' | 'status' | 'basis' | 'traceparent'
 > {
   readonly usage: TokenUsage;
-  /** The time in Unix ms. */
+  /** Is the time in Unix ms. */
   readonly endedAtMs: number;
 }
 

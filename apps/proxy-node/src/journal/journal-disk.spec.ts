@@ -23,7 +23,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** A disk of its own that is really full when it is full. */
+/** Mounts a disk of its own that is really full when it is full. */
 function mountSmallDisk(): boolean {
   const isMounted =
     spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder]).status === 0;
@@ -47,7 +47,7 @@ function fill(path: string): void {
     try {
       for (;;) if (writeSync(descriptor, Buffer.alloc(size)) < size) break;
     } catch {
-      // Full for pieces of this size.
+      // The disk is full for pieces of this size.
     }
   }
   closeSync(descriptor);
@@ -57,7 +57,7 @@ describe('on a full disk', () => {
   testOnFullDisk(`the final of every admitted request survives kill -9${NOTE}`, () => {
     expect(mountSmallDisk()).toBe(true);
     const requests = Array.from({ length: 200 }, () => openHold());
-    // A process of its own, so that what it left is what the kernel has of it.
+    // The script runs in a process of its own, so that what it left is what the kernel has of it.
     const script = `
       const { Journal } = await import(${JSON.stringify(join(import.meta.dirname, 'journal.ts'))});
       const fs = await import('node:fs');
@@ -110,7 +110,7 @@ describe('on a full disk', () => {
   });
 });
 
-/** A disk on which calls fail while they are named here. */
+/** Makes a disk on which calls fail while they are named here. */
 function faultyDisk(): { disk: JournalDisk; failing: Set<keyof JournalDisk> } {
   const failing = new Set<keyof JournalDisk>();
   const fault = (call: keyof JournalDisk): void => {

@@ -15,7 +15,7 @@ export class JournalLocked extends Error {}
 
 /** Reserves a journal for one process. The kernel releases it when the process ends in any way. */
 export interface JournalLock {
-  /** The number of times that this folder has been locked. It is null if a full disk prevented the count from rising. */
+  /** Is the number of times that this folder has been locked. It is null if a full disk prevented the count from rising. */
   readonly fence: number | null;
   release(): void;
   /** Removes the folder as far as it is empty, then releases the lock. */
@@ -32,7 +32,7 @@ export interface LockParts {
   monotonicNow?: () => number;
 }
 
-/** Takes the lock of a journal folder, or waits up to `waitMs` for its owner to end. Throws JournalLocked when the owner continues. */
+/** Takes the lock of a journal folder, or waits up to `waitMs` for its owner to end. It throws JournalLocked when the owner continues. */
 export async function lockJournal(
   folder: string,
   waitMs: number,

@@ -11,7 +11,7 @@ import {
 export interface LostHold {
   hold: OpenHold;
   counts: JournalledCounts;
-  /** The time of the last counts, or of the admission without any, in Unix ms. */
+  /** Is the time of the last counts, or of the admission without any, in Unix ms. */
   lastSeenAtMs: number;
 }
 
@@ -26,11 +26,11 @@ export interface JournalledFinal {
 export interface Replay {
   lost: Map<string, LostHold>;
   finals: Map<string, JournalledFinal>;
-  /** The time of the last acknowledgement line in Unix ms. */
+  /** Is the time of the last acknowledgement line in Unix ms. */
   lastAcknowledgedAtMs: number | null;
-  /** The number of files that end within a line, as after a crash. */
+  /** Is the number of files that end within a line, as after a crash. */
   torn: number;
-  /** The number of complete lines that could not be read: damage to the disk, or lines of a later release. */
+  /** Is the number of complete lines that could not be read: damage to the disk, or lines of a later release. */
   unreadable: number;
 }
 

@@ -56,7 +56,7 @@ describe('Journal', () => {
   test('deletes a file once nothing in it or before it lives, and never an acknowledgement before its final', async () => {
     const crowded: number[] = [];
     const time = new ManualTime();
-    // Syncs within the call, so that what may be deleted is deleted when its time comes.
+    // The disk syncs within the call, so that what may be deleted is deleted when its time comes.
     const disk: JournalDisk = {
       ...LOCAL_DISK,
       fdatasync: (descriptor, done) => {

@@ -13,16 +13,16 @@ const FILE_BYTES_MAX = 16 * 1024 * 1024;
 const TICK_MS = 100;
 /** A journal waits this long for a predecessor that is still ending. */
 const LOCK_WAIT_MS = 10_000;
-/** From this many files on, live lines of the oldest are written again so that it can be deleted. */
+/** Is the number of files from which on live lines of the oldest are written again, so that it can be deleted. */
 const FILES_CROWDED = 4;
 const CARRY_LINES_MAX = 2_000;
 /** Room for the final of each running request; a final with a few attempts takes under 1 KiB. */
 const FINAL_BYTES = 2 * 1024;
-/** Further room, for requests that are admitted in the tick in which the disk turns out to be full. */
+/** Is further room for requests that are admitted in the tick in which the disk turns out to be full. */
 const SPARE_BYTES = 128 * 1024;
 
 /**
- * The node's append-only file of what Redis could lose. Lines of one tick of the event loop are written with one call, which survives kill -9;
+ * Keeps the node's append-only file of what Redis could lose. Lines of one tick of the event loop are written with one call, which survives kill -9;
  * a power loss costs at most the last 100 ms. Room for the finals of running requests is allocated ahead. While the journal cannot be written,
  * `isWritable` is false, new requests are refused, and its lines wait. A file that failed is replaced, with what lives in it, before others are admitted.
  */
@@ -36,9 +36,9 @@ export class Journal {
   readonly #lock: JournalLock;
   readonly #live = new LivePlaces();
   #file: JournalFile;
-  /** The files that are full and not yet known to be on disk. */
+  /** Holds the files that are full and not yet known to be on disk. */
   readonly #finished = new Set<JournalFile>();
-  /** The files on which a write or a sync failed. */
+  /** Holds the files on which a write or a sync failed. */
   readonly #distrusted = new Set<JournalPlace>();
   readonly #lines = new WaitingLines();
   #afterWrite: (() => void)[] = [];

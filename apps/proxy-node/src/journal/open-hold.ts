@@ -4,7 +4,7 @@ import type { PriceVersion } from '@tollgate/snapshot';
 
 /** Holds a price version with the weights by which this request is charged. */
 export interface ChargedPrice extends Omit<PriceVersion, 'multipliers'> {
-  /** The dearer services that the weights include. */
+  /** Names the dearer services that the weights include. */
   premiums?: string[] | undefined;
 }
 
@@ -13,12 +13,12 @@ export interface BackgroundRun {
   upstreamId: number;
   /** The native id. */
   responseId: string;
-  /** The bounds by which the upstream's report is judged. */
+  /** Holds the bounds by which the upstream's report is judged. */
   bounds: UsageBounds;
-  /** The attempts of the request until its answer began. */
+  /** Lists the attempts of the request until its answer began. */
   attempts: UsageFinal['attempts'];
   traceparent?: string | undefined;
-  /** The time in Unix ms at which the answer is cancelled. */
+  /** Is the time in Unix ms at which the answer is cancelled. */
   untilMs: number;
 }
 
@@ -30,20 +30,20 @@ export interface OpenHold {
   keyId: number;
   modelId: number;
   subscriptionId: number;
-  /** The generation of the subscription when the hold was taken. */
+  /** Is the generation of the subscription when the hold was taken. */
   generation: number;
   /** The epoch of the shard that holds: `admit` returned it, or the hold was restored in it later. In any other epoch the hold is refused. */
   epoch: string;
-  /** The holds on budgets, as `readClaims` reads them; absent without any. */
+  /** Holds the holds on budgets, as `readClaims` reads them; absent without any. */
   claims?: string | undefined;
-  /** The price in force at admission. The journal keeps it, so that a lost request is charged by its own price. */
+  /** Is the price in force at admission. The journal keeps it, so that a lost request is charged by its own price. */
   price: ChargedPrice;
-  /** The grant of `admit`, in charged tokens. */
+  /** Is the grant of `admit`, in charged tokens. */
   grantedTokens: number;
   /** `HoldPlan.sliceTokens` and `HoldPlan.boundTokens`: a stream's hold grows by slices, and beyond its bound only while the stream waits for it. */
   sliceTokens: number;
   boundTokens: number;
-  /** The plain prompt tokens that the hold covers; absent where the price has no tiers. */
+  /** Counts the plain prompt tokens that the hold covers; absent where the price has no tiers. */
   promptTokens?: number | undefined;
   isStream: boolean;
   startedAtMs: number;

@@ -29,11 +29,11 @@ export interface FailedAttempt {
   readonly rid: string;
   readonly accountId: number;
   readonly upstreamId: number;
-  /** The number of the attempt within the request. */
+  /** Is the number of the attempt within the request. */
   readonly place: number;
   readonly status: number;
   readonly body: Uint8Array;
-  /** The secrets that are known by value, to be removed from the body. */
+  /** Holds the secrets that are known by value, to be removed from the body. */
   readonly secrets: readonly string[];
 }
 

@@ -21,7 +21,7 @@ import {
 import { IncidentLog } from './incident-log.ts';
 
 const NODE = 'node-test:0';
-/** An error page that quotes the key and the prompt, with hidden marks. */
+/** Makes an error page that quotes the key and the prompt, with hidden marks. */
 const page = (prompt: string): string =>
   `<html><script>alert(1)</script>bad key ${UPSTREAM_KEY}, or Bearer abcdef.ghi\u0000\u202e ${prompt} ${'x'.repeat(3_000)}`;
 

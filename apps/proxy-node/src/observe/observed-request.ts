@@ -18,7 +18,7 @@ export type Stage = 'authenticate' | 'parse' | 'admit' | 'answer' | 'journal';
 export interface Served {
   readonly rid: string;
   readonly method: string;
-  /** The declared path, never the requested one. */
+  /** Is the declared path, never the requested one. */
   readonly route: string;
   readonly status: number;
   readonly durationMs: number;
@@ -28,7 +28,7 @@ export interface Served {
 
 /** Describes one attempt at an upstream. */
 export interface ObservedAttempt {
-  /** The header for the upstream. */
+  /** Is the header for the upstream. */
   readonly traceparent: string;
   end(attempt: UsageFinal['attempts'][number]): void;
 }

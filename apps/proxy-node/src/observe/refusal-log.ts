@@ -11,20 +11,20 @@ export interface SpentBudget {
 /** Describes a request that was answered with an error before its first byte. */
 export interface Refused {
   readonly rid: string;
-  /** The ids of the request's trace, if it has one. */
+  /** Holds the ids of the request's trace, if it has one. */
   readonly ids: { trace_id?: string; span_id?: string };
-  /** The caller's own id of the request. */
+  /** Is the caller's own id of the request. */
   readonly callerId: string | null;
   readonly status: number;
-  /** The code that a chat client reads (docs/errors.md). */
+  /** Is the code that a chat client reads (docs/errors.md). */
   readonly code: string;
-  /** The text that the client got. */
+  /** Is the text that the client got. */
   readonly message: string;
   /** Is null for an admitted request, whose usage says how it ended. */
   readonly asking: Asking | null;
-  /** The model without a route, when that is the reason. */
+  /** Names the model without a route, when that is the reason. */
   readonly about: string | null;
-  /** The budget that did not cover the request, when that is the reason. */
+  /** Is the budget that did not cover the request, when that is the reason. */
   readonly budget: SpentBudget | null;
 }
 type Counted = Pick<Refused, 'status' | 'code' | 'budget'>;

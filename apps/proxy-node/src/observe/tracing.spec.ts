@@ -11,7 +11,7 @@ import { pino } from 'pino';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
-/** `SpanKind` and `StatusCode` of OTLP. */
+/** These are values of `SpanKind` and `StatusCode` of OTLP. */
 const [INTERNAL, SERVER, CLIENT] = [1, 2, 3];
 const ERROR = 2;
 const PROMPT = 'a prompt that stays here';

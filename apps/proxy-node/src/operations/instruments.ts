@@ -98,7 +98,7 @@ export class LiveCounter extends Instrument<Count> {
 interface Bucket {
   readonly le: number | string;
   count: number;
-  /** The last request in this bucket. */
+  /** Is the last request in this bucket. */
   rid: string | null;
   trace: TraceContext | null;
   value: number;

@@ -105,7 +105,7 @@ test('token usage, time to first token and per output token follow the conventio
     `gen_ai_client_token_usage_sum{worker="0",${chat},gen_ai_token_type="input"} 123`,
     `gen_ai_client_token_usage_sum{worker="0",${chat},gen_ai_token_type="output"} 11`,
     'gen_ai_server_time_to_first_token_seconds_sum{worker="0",gen_ai_request_model="gpt"} 0.2',
-    // One second for the ten tokens after the first.
+    // The ten tokens after the first take one second.
     'gen_ai_server_time_per_output_token_seconds_sum{worker="0",gen_ai_request_model="gpt"} 0.1',
   ])
     expect(text).toContain(`${line}\n`);

@@ -19,16 +19,16 @@ export interface StopParts {
   pools: UpstreamPools;
   /** Closes everything else. */
   disconnect: () => void | Promise<void>;
-  /** The time between the end of readiness and the end of service. */
+  /** Is the time between the end of readiness and the end of service. */
   noticeMs: number;
   drainTimeoutMs: number;
-  /** The time for usage to reach PostgreSQL before the process ends. The rest stays in the journal, which the next process settles. */
+  /** Is the time for usage to reach PostgreSQL before the process ends. The rest stays in the journal, which the next process settles. */
   handOverMs?: number | undefined;
   log: Logger;
 }
 
 const HAND_OVER_MS = 5_000;
-/** The time for cut answers to be counted and reported. */
+/** Is the time for cut answers to be counted and reported. */
 const CUT_MS = 2_000;
 const FLUSH_MS = 500;
 

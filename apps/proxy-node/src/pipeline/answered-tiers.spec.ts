@@ -30,7 +30,7 @@ const MESSAGES = [{ role: 'user', content: 'hi' }];
 let node: NodeUnderTest;
 let model: SnapshotModel;
 let anthropic: SnapshotModel;
-/** The upstream's report of the tier at which it answered. */
+/** Is the upstream's report of the tier at which it answered. */
 let answered: object = {};
 const { upstreamOf, closeUpstreams } = localUpstreams();
 

@@ -19,7 +19,7 @@ interface Budget {
   models?: string;
 }
 
-/** A key with these budgets, and a model that answers. */
+/** Makes a key with these budgets, and a model that answers. */
 async function budgeted(...budgets: Budget[]) {
   const { model, upstream } = await answering();
   return { model, upstream, ...(await keyWith(model, budgets)) };
@@ -146,7 +146,7 @@ test('small requests use a budget up to less than what one of them must hold', a
     completed += 1;
     await until('it is settled', async () => (await countsOf(ids[0]))?.held === 0);
   }
-  // A template of 32 tokens, 16 for the message, its bytes and a token of output.
+  // The completion counts a template of 32 tokens, 16 for the message, its bytes and a token of output.
   expect(completed).toBeGreaterThanOrEqual(16);
   expect(await countsOf(ids[0])).toEqual({ used: completed * CHARGE, held: 0 });
 });

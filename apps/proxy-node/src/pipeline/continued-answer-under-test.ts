@@ -14,7 +14,7 @@ export interface Script {
   end: 'well' | 'reset' | 'eof' | 'error' | '400' | '500' | 'waits';
   /** The text of the first answer: the words are said behind the anchor that the request asks for. */
   follows?: string;
-  /** Like the models that refuse an answer's beginning as the last message. */
+  /** Is true for a model that refuses an answer's beginning as the last message. */
   isWithoutPrefill?: boolean;
   before?: 'tool' | 'thinking';
   /** Writes the stream in place of all that, behind the head, from the anchor that the request asks for. */
@@ -232,7 +232,7 @@ export async function finalOf(rid: string | null): Promise<UsageFinal> {
   );
 }
 
-/** Called by the spec: a node, and upstreams that follow their scripts. */
+/** Starts a node, and upstreams that follow their scripts; the spec calls it. */
 export function shareNode(environment: Record<string, string> = {}): void {
   beforeAll(async () => {
     node = await startNodeUnderTest(environment);

@@ -27,7 +27,7 @@ import {
 
 shareNode();
 
-/** The end of FIRST that a continuation repeats. The customer pays it once. */
+/** Is the end of FIRST that a continuation repeats. The customer pays it once. */
 const ANCHOR = 'upon a ';
 const ADDED = REPORTED - countTokens(ANCHOR);
 

@@ -31,14 +31,13 @@ export interface Delivery {
   onAnswer(candidate: Candidate): void;
 }
 
-/** Remembers the attempts so far. */
 export class Tries {
   readonly session: string | null;
-  /** Routes that were asked, or have no words for the request: one, as a rule. */
+  /** Holds the routes that were asked, or have no words for the request: one, as a rule. */
   readonly tried: number[] = [];
-  /** Routes that were asked. A repetition on the same one is one of a kind and needs no place among them. */
+  /** Counts the routes that were asked. A repetition on the same route is the only one of its kind and needs no place among them. */
   asked = 0;
-  /** The attempt whose answer was read last; of two that raced, the winner. */
+  /** Is the attempt whose answer was read last; of two that raced, it is the winner. */
   read: RouteAttempt | null = null;
   /** Tokens: the prompt did not fit into so large a window, so that only a larger one is of use. */
   windowMin = -1;
@@ -114,7 +113,7 @@ export function noteSkipped(
     attempts.push({ upstream_id: upstreamId, route_id: routeId, error: reason, duration_ms: 0 });
 }
 
-/** The body that is sent in place of the request, for the rest of a cut answer. */
+/** Is the body that is sent in place of the request, for the rest of a cut answer. */
 export type Rest = Pick<Outbound, 'ask' | 'outputLimit'>;
 
 export function outboundOf(delivery: Delivery, rest: Rest | null): Outbound {
@@ -185,7 +184,7 @@ function forget(tried: number[], routeId: number): void {
   if (at >= 0) tried.splice(at, 1);
 }
 
-/** The failure with the time after which the first of the request's routes may be tried again: the last one may have named a longer one. */
+/** Returns the failure with the time after which the first of the request's routes may be tried again: the last one may have named a longer one. */
 export function withSoonestWait(
   failure: UpstreamFailure,
   { delivery, tries, health }: { delivery: Delivery; tries: Tries; health: UpstreamHealth },

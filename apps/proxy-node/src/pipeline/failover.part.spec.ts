@@ -25,7 +25,7 @@ describe('a session', () => {
     const home = served()[0] === 12 ? 0 : 1;
     broken.add(home);
     for (let turn = 0; turn < 6; turn++) expect((await say('a')).status).toBe(200);
-    // Five failures in a row let the route rest, so that the sixth turn does not ask it.
+    // Five failures in a row make the route rest, so that the sixth turn does not ask it.
     expect(served()[home]).toBe(17);
     expect(served()[1 - home]).toBe(6);
   });

@@ -49,7 +49,7 @@ export class Failover implements TryHost {
     forwarder: Forwarder;
     health: UpstreamHealth;
     attemptsMax: number;
-    /** Processes of the node. */
+    /** Counts the processes of the node. */
     workers: number;
   }) {
     this.#hedges = new Hedges(workers);
@@ -93,7 +93,7 @@ export class Failover implements TryHost {
     );
   }
 
-  /** One upstream after the other. `first`: the attempt that was made already. */
+  /** Tries one upstream after the other. `first` is the attempt that was made already. */
   async #deliverOn(delivery: Delivery, tries: Tries, first: FailedTry | null): Promise<Metered> {
     for (let failed = first; ;) {
       if (failed?.error instanceof CutAnswer) return this.#continue(delivery, tries, failed.error);
@@ -109,7 +109,7 @@ export class Failover implements TryHost {
     }
   }
 
-  /** One upstream after the other for the rest of an answer that broke off. Does not throw: the stream has begun, and ends with an error in it. */
+  /** Tries one upstream after the other for the rest of an answer that broke off. Does not throw: the stream has begun, and ends with an error in it. */
   async #continue(delivery: Delivery, tries: Tries, first: CutAnswer): Promise<Metered> {
     let cut = first;
     let { error } = first;
@@ -144,7 +144,7 @@ export class Failover implements TryHost {
     return cut.giveUp(error);
   }
 
-  /** Continues by default only where the provider continues a prefill natively, within the allowance of tokens; a route that is passed over counts as tried. */
+  /** Decides whether this route may continue the answer. By default it may only where the provider continues a prefill natively, within the allowance of tokens; a route that is passed over counts as tried. */
   #mayContinueOn(delivery: Delivery, tries: Tries, candidate: Candidate): boolean {
     const { model } = delivery.asked;
     if (model.failover?.continues) return true;
@@ -203,7 +203,7 @@ export class Failover implements TryHost {
     return metered;
   }
 
-  /** The attempt that is made beside a slow one; null where none may be. */
+  /** Starts the attempt that is made beside a slow one; returns null where none may be made. */
   #second(delivery: Delivery, tries: Tries, first: Next): StartedAttempt | null {
     const { asked } = delivery;
     const cap = asked.model.failover?.hedge;
@@ -220,7 +220,7 @@ export class Failover implements TryHost {
     }
   }
 
-  /** `rest`: of a cut answer. */
+  /** Starts an attempt. `rest` is the body that asks for the rest of a cut answer. */
   #start(
     delivery: Delivery,
     tries: Tries,

@@ -7,7 +7,7 @@ import type { RouteAttempt } from './sending/attempt.ts';
 import { AllRest } from './answers/no-answer.ts';
 import type { Asked } from './request/parse.ts';
 
-/** The names of the models that may answer instead of this one, now that it has failed so; in order. */
+/** Returns the names of the models that may answer instead of this one after such a failure, in order. */
 export function fallbacksOn({ failover = {} }: SnapshotModel, error: unknown): string[] {
   const condition = conditionOf(error, failover.replay ?? 'always');
   if (condition === null) return [];

@@ -19,14 +19,14 @@ export interface Ending {
   readonly turn: EndedTurn;
   readonly metered: Metered;
   readonly node: string;
-  /** Unix ms. */
+  /** Is in Unix ms. */
   readonly startedAtMs: number;
   readonly durationMs: number;
-  /** The trace context of a traced request. */
+  /** Is the trace context of a traced request. */
   readonly traceparent: string | undefined;
 }
 
-/** The final of a request, which closes its hold. */
+/** Returns the final of a request, which closes its hold. */
 export function finalOf({
   turn: { admitted, asked, attempts, isEnded },
   metered,
@@ -65,7 +65,7 @@ export function finalOf({
   };
 }
 
-/** Fields that a final has only where there is something to say. */
+/** Returns the fields that a final has only where there is something to say. */
 function whereThere(
   { premiums }: Admitted['price'],
   { claims }: Admitted,

@@ -9,7 +9,7 @@ import type { Answer, AnswerListener } from './sending/attempt.ts';
 /** Names the next attempt. */
 export interface Next {
   readonly candidate: Candidate;
-  /** On a connection of its own. */
+  /** Is true for an attempt on a connection of its own. */
   readonly isAnew: boolean;
 }
 
@@ -19,15 +19,15 @@ export interface TryHost {
   goOn(first: FirstTry, failed: FailedTry): void;
 }
 
-/** An attempt that brought no answer, or the beginning of one. */
+/** Describes an attempt that brought no answer, or only the beginning of one. */
 export interface FailedTry {
   readonly error: unknown;
   readonly candidate: Candidate;
-  /** Monotonic ms. */
+  /** Is in monotonic ms. */
   readonly startedAt: number;
 }
 
-/** The first attempt of a request, which is the only one of nearly all. */
+/** Makes the first attempt of a request, which is the only one of nearly all requests. */
 export class FirstTry implements AnswerListener, MeteredListener {
   readonly #host: TryHost;
   readonly delivery: Delivery;

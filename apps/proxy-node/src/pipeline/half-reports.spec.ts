@@ -13,7 +13,7 @@ import { localUpstreams } from '../testing/local-upstream.ts';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
-/** Upstreams whose reports name one side only, or are odd in other ways. */
+/** The upstreams' reports name one side only, or are odd in other ways. */
 let node: NodeUnderTest;
 const { upstreamOf, closeUpstreams } = localUpstreams();
 
@@ -38,7 +38,7 @@ afterAll(async () => {
 });
 
 const BOUGHT = 10_000_000;
-/** Tokens of the prompt's text. */
+/** Counts the tokens of the prompt's text. */
 const PROMPT = 1_000;
 const PROMPT_TEXT = ' word'.repeat(PROMPT);
 const OUTPUT = 120;
@@ -53,7 +53,7 @@ interface Endpoint {
   protocol: 'openai' | 'anthropic';
   names: Names;
   body: object;
-  /** `text` and `usage` as this endpoint's upstream answers. */
+  /** Writes `text` and `usage` as this endpoint's upstream answers. */
   whole: (text: string, usage: object) => object;
   stream: ((text: string, usage: object) => string) | null;
 }
@@ -139,7 +139,7 @@ interface Final {
   charge: number;
 }
 
-/** The final of one request, which the balance has paid. */
+/** Returns the final of one request, which the balance has paid. */
 async function finalOf(
   model: SnapshotModel,
   path: string,

@@ -4,18 +4,18 @@ import { isMembers, parseMembers, READERS, readGreedily } from '../testing/greed
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
-/** Attacks that were measured to deliver far more than was bought, against an upstream that produces all it is allowed. */
+/** These attacks were measured to deliver far more than was bought, against an upstream that produces all it is allowed. */
 const BOUGHT = 4_000;
 const PARALLEL = 64;
 const PROMPT_TOKENS = 5;
-/** The upstream's own end where a request sets no limit. */
+/** Is the upstream's own end where a request sets no limit. */
 const UNLIMITED = 8_000;
 const PDF_TOKENS = 60_000;
 
 let node: NodeUnderTest;
 let chatUpstream: LocalUpstream;
 let messagesUpstream: LocalUpstream;
-/** Output tokens that left the upstreams. */
+/** Counts the output tokens that left the upstreams. */
 let delivered = 0;
 
 beforeAll(async () => {

@@ -14,7 +14,7 @@ import {
 import fc from 'fast-check';
 import { find, isMembers, parseMembers, READERS, readGreedily } from '../testing/greedy-reader.ts';
 
-/** Environment of long runs by hand: SEED and RUNS. */
+/** Long runs by hand set SEED and RUNS in the environment. */
 const SEED = process.env['SEED'];
 const RUNS = Number(process.env['RUNS'] ?? 3_000);
 
@@ -28,7 +28,7 @@ const BASES: Record<
   responses: ['"model":"m"', '"input":"hi"'],
   completions: ['"model":"m"', '"prompt":"hi"'],
 };
-/** Every name that some server reads as a limit, a count, a budget, or an object that holds one. */
+/** Lists every name that some server reads as a limit, a count, a budget, or an object that holds one. */
 const NAMES = [
   ...['max_tokens', 'max_completion_tokens', 'max_output_tokens', 'maxOutputTokens', 'maxTokens'],
   ...[

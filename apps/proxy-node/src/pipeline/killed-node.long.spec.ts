@@ -23,7 +23,7 @@ afterAll(async () => {
   await closeUpstreams();
 });
 
-/** Another node of the same fleet, with a journal that survives it. */
+/** Starts another node of the same fleet, with a journal that survives it. */
 async function startProcess(
   environment: Record<string, string>,
 ): Promise<{ child: ChildProcess; url: string }> {

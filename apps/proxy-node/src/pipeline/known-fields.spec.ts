@@ -9,7 +9,7 @@ const WEIGHT = 1_000_000;
 let node: NodeUnderTest;
 let openai: LocalUpstream;
 let anthropic: LocalUpstream;
-/** The models of upstreams that take known fields, and of one that takes all. */
+/** Names the models of upstreams that take known fields, and of one that takes all. */
 const models = { openai: '', anthropic: '', all: '', mixed: '', priced: '' };
 
 beforeAll(async () => {
@@ -122,7 +122,7 @@ describe('an upstream that takes known fields gets no instruction to a gateway o
   test('and the list of them is long', () => expect(NAMES.length).toBeGreaterThanOrEqual(184));
 
   const all = Object.fromEntries(NAMES.map((name) => [name, 'x']));
-  /** Refused by name in an envelope, where they would go over what the hold knows of. */
+  /** An envelope refuses these by name, where they would go over what the hold knows of. */
   const REFUSED = new Set(['chat_template', 'mm_processor_kwargs']);
   const request = { model: '', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] };
 

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { chunk, event, sse, usage, named } from '../testing/chat-stream.ts';
 import { COMPLETION, json, node, upstreamOf } from './pipeline-under-test.ts';
 
-/** A file that an agent writes whole. */
+/** Is a file that an agent writes whole. */
 const INPUT = { path: 'a.txt', text: 'word '.repeat(600_000) };
 const ARGUMENTS = JSON.stringify(INPUT);
 const USED = { prompt: 20, output: 600_100 };

@@ -5,10 +5,10 @@ import { ask, COMPLETION, json, node, upstreamOf } from './pipeline-under-test.t
 
 /** The demo answer has 11 tokens of input and 5 of output. */
 const REPORTED = 16;
-/** Estimated of the prompt: 16 for its message, and a token for 4 of its 9 bytes or more. */
+/** Is the estimate of the prompt: 16 tokens for its message, and a token for 4 of its 9 bytes or more. */
 const ESTIMATE_MIN = 16;
 
-/** A key with these limits, and a model that answers when it may. */
+/** Makes a key with these limits, and a model that answers when it may. */
 async function limited(limits: Partial<LiveKey>, mayAnswer: Promise<unknown> = Promise.resolve()) {
   const upstream = await upstreamOf((response) => {
     void mayAnswer.then(() => json(response, COMPLETION));

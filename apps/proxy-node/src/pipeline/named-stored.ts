@@ -11,9 +11,9 @@ import type { KnownCaller } from './admission/caller-access.ts';
 /** Lists the stored objects that a request may name. */
 export interface NamedStored {
   readonly open: OpenStored;
-  /** The key whose request it is; null where any presented key serves, because the request names nothing. */
+  /** Is the key whose request it is; null where any presented key serves, because the request names nothing. */
   readonly key: ParsedApiKey | null;
-  /** The conversation that the request continues. */
+  /** Is the conversation that the request continues. */
   readonly conversation: StoredPlace | null;
 }
 

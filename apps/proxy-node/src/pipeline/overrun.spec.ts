@@ -15,7 +15,7 @@ import {
 import { localUpstreams } from '../testing/local-upstream.ts';
 import { ACCOUNT_ID, startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
-/** An upstream that ignores the limits it is given, and callers who know it. */
+/** The upstream ignores the limits it is given, and callers know it. */
 let node: NodeUnderTest;
 const { upstreamOf, closeUpstreams } = localUpstreams();
 
@@ -181,7 +181,7 @@ describe('a stream whose upstream ignores its limit', () => {
       start: START,
       piece: chunk({ content: ' word word' }),
       end: '"finish_reason":"length"',
-      // By the gateway's own count: one token of text, seven of the family's template.
+      // The gateway's own count has one token of text and seven of the family's template.
       promptTokens: 8,
     },
     {

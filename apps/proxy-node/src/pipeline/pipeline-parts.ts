@@ -31,7 +31,7 @@ export interface PipelineParts {
   log: Logger;
   node: string;
   limits: PipelineLimits;
-  /** Called for every request that was admitted and has ended. */
+  /** Is called for every request that was admitted and has ended. */
   onFinal: (rid: string, final: UsageFinal, of: { asked: Asked; excessTokens: number }) => void;
   refusals: RefusalLog;
   /** `BackgroundRuns` fits. */

@@ -34,7 +34,7 @@ async function charged(ask: Ask, upstreamModel: string, reported: object) {
   return { plan, ...(await tally.atEnd({ usage, isFinal: true })) };
 }
 
-/** The start of a PNG, which says its size. */
+/** Returns the start of a PNG, which says its size. */
 function png(width: number, height: number): string {
   const head = Buffer.alloc(33);
   head.writeUInt32BE(0x89504e47, 0);
@@ -159,7 +159,7 @@ describe('the prompt that is charged', () => {
       basis: 'reported',
       doubt: null,
     });
-    // The same under a name that says nothing.
+    // The same content is charged alike under a name that says nothing.
     expect((await charged(ask, 'prod-1', { input })).usage.input).toBe(input);
   });
 

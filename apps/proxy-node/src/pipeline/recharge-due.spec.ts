@@ -4,7 +4,7 @@ import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstrea
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 
 const WAIT_MS = 1_000;
-/** Prompt of the requests below, in tokens that are held for it: at most. */
+/** Bounds the tokens that are held for the prompt of the requests below. */
 const PROMPT_MAX = 100;
 
 let node: NodeUnderTest;

@@ -25,11 +25,11 @@ import { answerTo } from './thread-failure.ts';
 import { Turn, type TurnHost } from './turn.ts';
 import type { LiveSet } from '../live-map.ts';
 
-/** The pipeline of a request. */
+/** Is the pipeline of a request. */
 export interface LifeHost extends TurnHost {
   /** Requests that are admitted and have not ended: the node cuts them when it stops. */
   readonly running: LiveSet<Turn>;
-  /** Answers the request with an error. `asking`: null where it was admitted. */
+  /** Answers the request with an error. `asking` is null where it was admitted. */
   report(request: ClientRequest, error: unknown, asking: Asking | null): void;
 }
 
@@ -99,7 +99,7 @@ export class RequestLife implements BodyListener, MeteredListener {
     this.#admit(asked);
   }
 
-  /** A large body, or one that names what is stored. */
+  /** Handles a large body, or one that names what is stored. */
   async #askStored(parsing: Ask | Promise<Ask>): Promise<void> {
     const { addressHex } = this.#request;
     const { admitter, reach } = this.#host.parts;

@@ -32,7 +32,7 @@ export function sendError(
   };
 }
 
-/** The answer to a refused request, in its own protocol's shape. */
+/** Returns the answer to a refused request, in its own protocol's shape. */
 export function refusedAnswer(
   refusal: Refusal,
   { rid, shape }: { rid: string; shape: ErrorShape },

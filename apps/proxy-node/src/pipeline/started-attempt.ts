@@ -27,7 +27,7 @@ export class StartedAttempt implements Runner {
   readonly #cost: AttemptCost;
   readonly #place: number;
 
-  /** `cost`: of the attempt, should it lose. `place`: among the delivery's attempts. */
+  /** `cost` is what the attempt costs, should it lose; `place` is its place among the delivery's attempts. */
   constructor({
     delivery,
     candidate,
@@ -51,7 +51,7 @@ export class StartedAttempt implements Runner {
     this.#place = place;
   }
 
-  /** To be called before its answer is read. */
+  /** Makes this attempt the one whose output counts; must be called before its answer is read. */
   win(): void {
     this.#sink.counting = this.#delivery.passing.begin();
   }

@@ -6,7 +6,7 @@ import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-te
 import { ask, STREAM } from './pipeline-under-test.ts';
 
 const { upstreamOf, closeUpstreams } = localUpstreams();
-/** The limits of an upstream for which no operator has set any. */
+/** Are the limits of an upstream for which no operator has set any. */
 const UNSET = {
   first_token_timeout_ms: 120_000,
   idle_timeout_ms: 120_000,

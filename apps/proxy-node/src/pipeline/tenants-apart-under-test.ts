@@ -11,7 +11,7 @@ const PROBE = 'Say ok.';
 
 const refusal = { error: { message: 'no', type: 'server_error' } };
 
-/** The ways in which a provider fails after a connection was made. */
+/** Lists the ways in which a provider fails after a connection was made. */
 export const FAILURES: Readonly<Record<string, (response: ServerResponse) => unknown>> = {
   '500': (response) => json(response, refusal, 500),
   '404': (response) => json(response, refusal, 404),
@@ -23,7 +23,7 @@ export const FAILURES: Readonly<Record<string, (response: ServerResponse) => unk
 
 const SILENT = { first_token_timeout_ms: 1_000, total_timeout_ms: 1_000 };
 
-/** A node, upstreams that fail on demand, and accounts that ask. */
+/** Starts a node, upstreams that fail on demand, and accounts that ask. */
 export class TenantsApart {
   readonly #node: NodeUnderTest;
   readonly #upstreams = localUpstreams();
@@ -46,7 +46,7 @@ export class TenantsApart {
     return this.#node;
   }
 
-  /** `fails`: whether the upstream fails on a request with this body. */
+  /** Adds a model. `fails` says whether the upstream fails on a request with this body. */
   async model(
     fail: (response: ServerResponse) => unknown,
     {
@@ -67,7 +67,7 @@ export class TenantsApart {
     return { model, upstreams: started };
   }
 
-  /** New accounts, by their keys. */
+  /** Creates accounts and returns their keys. */
   accounts(models: SnapshotModel[], count: number): Promise<string[]> {
     return Promise.all(
       Array.from({ length: count }, async () => {
@@ -77,7 +77,7 @@ export class TenantsApart {
     );
   }
 
-  /** The status that the account gets. */
+  /** Returns the status that the account gets. */
   async ask(key: string, { name }: SnapshotModel, content = 'hello'): Promise<number> {
     const response = await this.#node.post(
       '/v1/chat/completions',
@@ -89,7 +89,7 @@ export class TenantsApart {
   }
 }
 
-/** Requests of callers, and of the gateway itself, that an upstream has seen. */
+/** Counts the requests of callers, and of the gateway itself, that an upstream has seen. */
 export function seenBy(upstreams: readonly LocalUpstream[]): { asked: number; probed: number } {
   const bodies = upstreams.flatMap(({ requests }) => requests.map(({ body }) => body));
   const probed = bodies.filter((body) => body.includes(PROBE)).length;

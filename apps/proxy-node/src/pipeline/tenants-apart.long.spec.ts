@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { letPass, until } from '@tollgate/harness';
 import { FAILURES, PROVOKING, seenBy, TenantsApart } from './tenants-apart-under-test.ts';
 
-/** Requests that each account that provokes failures sends, and how often: 30 a second. */
+/** Counts the requests that each account that provokes failures sends: 30 a second. */
 const PROVOKED = 240;
 const EVERY_MS = 1_000 / 30;
 /** So many other accounts send requests meanwhile. */
 const OTHERS = 2;
 const LOST_MAX = 0.01;
-/** The longest rest that the gateway gives a route by itself. */
+/** Is the longest rest that the gateway gives a route by itself. */
 const REST_MS_MAX = 15_000;
 
 let tenants: TenantsApart;

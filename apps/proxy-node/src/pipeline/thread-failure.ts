@@ -2,7 +2,7 @@ import { Refusal, type RefusalCode } from '../refusals.ts';
 import { mayRepeat, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { Asked } from './request/parse.ts';
 
-/** A thread that its id bounds may hold more than its messages do: the answer so far counts as its limit. */
+/** Lists refusals that concern the hold. A thread that its id bounds may hold more than its messages do: the answer so far counts as its limit. */
 const OF_HOLD: ReadonlySet<RefusalCode> = new Set([
   'balance_too_low',
   'budget_exceeded',

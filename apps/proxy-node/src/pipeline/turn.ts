@@ -26,31 +26,31 @@ import { refusedAnswer } from './send-error.ts';
 import { ATTEMPTS_SHOWN_MAX, type RouteAttempt } from './sending/attempt.ts';
 import { upstreamHeaders } from './sending/upstream-headers.ts';
 
-/** The questions of a turn to its pipeline. */
+/** Answers the questions of a turn to its pipeline. */
 export interface TurnHost {
   readonly parts: PipelineParts;
   /** The node stops: every answer ends now. */
   readonly isCut: boolean;
 }
 
-/** One model's turn at a request: the object that delivery and meter read their request from. */
+/** Is one model's turn at a request: the object from which delivery and meter read their request. */
 export class Turn implements Delivery, MeterContext {
   readonly request: ClientRequest;
   readonly asked: Asked;
   readonly admitted: Admitted;
   readonly attempts: RouteAttempt[];
-  /** No upstream answered. */
+  /** Is true when no upstream answered. */
   isUndelivered = false;
   /** It was ended by hand. */
   isEnded = false;
-  /** Set once its answer is made in the background. */
+  /** Is set once the answer is made in the background. */
   run: OpenHold | null = null;
   readonly delivered: Delivered | null;
   readonly reasoning: ReasoningRate;
   readonly #host: TurnHost;
   #passing: AnswerMeter | null = null;
 
-  /** `attempts`: of the models that were asked before. */
+  /** Takes as `attempts` those at the models that were asked before. */
   constructor(
     host: TurnHost,
     { request, asked, admitted }: Pick<Turn, 'request' | 'asked' | 'admitted'>,
@@ -65,7 +65,7 @@ export class Turn implements Delivery, MeterContext {
     this.reasoning = host.parts.reasoning.of(asked.model.id);
   }
 
-  /** Made when it is first asked for. */
+  /** Is made when it is first asked for. */
   get passing(): AnswerMeter {
     return (this.#passing ??= meter(this));
   }

@@ -20,7 +20,7 @@ export class RoutingIndex {
   readonly snapshot: PublishedSnapshot;
   readonly #byName: ReadonlyMap<string, SnapshotModel>;
   readonly #byId: ReadonlyMap<number, SnapshotModel>;
-  /** Maps upstreams with all their endpoints. */
+  /** Maps ids to upstreams with all their endpoints. */
   readonly #upstreams: ReadonlyMap<number, SnapshotUpstream>;
   readonly #tiers: ReadonlyMap<number, Candidate[][]>;
   readonly #groups = new Map<string, CandidateGroups>();

@@ -2,7 +2,7 @@ import type { SnapshotModel } from '@tollgate/snapshot';
 import { startLocalUpstream, type LocalUpstream } from './local-upstream.ts';
 import { startNodeUnderTest, type NodeUnderTest } from './node-under-test.ts';
 
-/** A node with one model and an upstream that answers every chat alike, for the parts of one spec. */
+/** These belong to a node with one model and an upstream that answers every chat alike, for the parts of one spec. */
 export let node: NodeUnderTest;
 export let upstream: LocalUpstream;
 export let model: SnapshotModel;

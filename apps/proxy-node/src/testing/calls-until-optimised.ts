@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { tuneForServing } from '@tollgate/contracts';
 
-/** Prints after how many requests V8 runs its best code for a method that is called once a request. Argument: `tuned` as the node does it, or `default`. */
+/** Prints after how many requests V8 runs its best code for a method that is called once a request. The argument is `tuned`, as the node does it, or `default`. */
 const CALLS_MAX = 30_000;
 const CALLS_A_TURN = 20;
-/** A bit of `%GetOptimizationStatus` (V8's runtime.h, `OptimizationStatus::kTurboFanned`). */
+/** Is a bit of `%GetOptimizationStatus` (V8's runtime.h, `OptimizationStatus::kTurboFanned`). */
 const IS_TURBOFANNED = 1 << 5;
 
 if (process.argv[2] === 'tuned') tuneForServing();

@@ -57,7 +57,7 @@ export const messageEnd = (outputTokens: number): string =>
     usage: { output_tokens: outputTokens },
   }) + named({ type: 'message_stop' });
 
-/** A whole answer of one text. */
+/** Writes a whole answer of one text. */
 export const messageOf = (text: string, inputTokens: number, outputTokens: number): string =>
   messageStart(inputTokens) +
   TEXT_START +

@@ -1,7 +1,7 @@
 import { LiveMap } from '../live-map.ts';
 import { oldBytesOf } from './old-bytes.ts';
 
-/** Prints how many bytes of each entry that passes through a map come into the old generation. Argument: `map` or `live`. Needs `--expose-gc`. */
+/** Prints how many bytes of each entry that passes through a map come into the old generation. The argument is `map` or `live`. It needs `--expose-gc`. */
 const ENTRIES = 50_000;
 const AT_ONCE = 32;
 

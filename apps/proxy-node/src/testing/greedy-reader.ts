@@ -5,7 +5,7 @@
 export type Members = readonly (readonly [name: string, value: unknown])[];
 
 export interface Reading {
-  /** Output tokens of one choice; Infinity without a limit. */
+  /** Limits the output tokens of one choice; Infinity without a limit. */
   limit: number;
   choices: number;
 }
@@ -16,12 +16,12 @@ export interface ReaderStyle {
   duplicates: 'first' | 'last';
   /** Reads like Go's encoding/json. */
   ignoresCase: boolean;
-  /** Names of the output limit; of several, the largest counts. */
+  /** Lists names of the output limit; of several, the largest counts. */
   limits: readonly string[];
   counts: readonly string[];
-  /** Parts of the output that are granted beside the limit. */
+  /** Names parts of the output that are granted beside the limit. */
   budgets: readonly string[];
-  /** Objects whose members go over those of the request. */
+  /** Names objects whose members go over those of the request. */
   envelopes: readonly string[];
 }
 
@@ -37,7 +37,7 @@ const ANTHROPIC = {
   budgets: ['thinking.budget_tokens'],
   envelopes: [],
 };
-/** A gateway that takes the words of all vendors. */
+/** Is a gateway that takes the words of all vendors. */
 const EVERYTHING = {
   limits: [
     'max_tokens',
@@ -125,7 +125,7 @@ export function readGreedily(body: Members, style: ReaderStyle): Reading {
   };
 }
 
-/** The value at a path, as this server reads it. */
+/** Returns the value at a path, as this server reads it. */
 export function find(
   members: Members,
   [name = '', ...rest]: readonly string[],
@@ -159,20 +159,20 @@ function simpleFold(name: string): string {
   return name.toLowerCase().replaceAll('\u212a', 'k').replaceAll('\u017f', 's');
 }
 
-/** The members of an object, distinguished from the items of an array by their class. */
+/** Holds the members of an object, distinguished from the items of an array by their class. */
 class MemberList extends Array<readonly [string, unknown]> {}
 
 export function isMembers(value: unknown): value is Members {
   return value instanceof MemberList;
 }
 
-/** JSON text with every member of every object, in order, also those of one name. */
+/** Parses JSON text with every member of every object, in order, also those of one name. */
 export function parseMembers(text: string): unknown {
   const parser = new MemberParser(text);
   return parser.value();
 }
 
-/** Enough of a parser for text that JSON.parse has taken. */
+/** Parses as much as is needed of text that JSON.parse has taken. */
 class MemberParser {
   readonly #text: string;
   #at = 0;

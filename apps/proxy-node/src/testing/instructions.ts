@@ -1,9 +1,9 @@
 /**
- * Fields of requests by which known gateways and servers choose a route, a price, an adapter, a queue, an address or a credential, or answer without a
+ * Lists fields of requests by which known gateways and servers choose a route, a price, an adapter, a queue, an address or a credential, or answer without a
  * model. A gateway behind an upstream would act on them for its operator's account.
  */
 export const INSTRUCTIONS: Readonly<Record<string, readonly string[]>> = {
-  // https://docs.litellm.ai/docs/completion/input and its proxy settings
+  // See https://docs.litellm.ai/docs/completion/input and its proxy settings.
   LiteLLM: [
     'acompletion',
     'additional_drop_params',
@@ -194,7 +194,7 @@ export const INSTRUCTIONS: Readonly<Record<string, readonly string[]>> = {
   xAI: ['deferred'],
   // https://vercel.com/docs/ai-gateway/models-and-providers/provider-options
   Vercel: ['byok', 'gateway', 'only', 'order', 'providerOptions', 'zeroDataRetention'],
-  // https://docs.nvidia.com/dynamo, https://docs.fireworks.ai/api-reference, https://console.groq.com/docs/compound and https://platform.claude.com/docs
+  // See https://docs.nvidia.com/dynamo, https://docs.fireworks.ai/api-reference, https://console.groq.com/docs/compound and https://platform.claude.com/docs.
   'Dynamo, NIM, Fireworks, Groq and Anthropic': [
     'billing_policy',
     'compound_custom',

@@ -48,7 +48,7 @@ export async function startLocalUpstream(
   };
 }
 
-/** The upstreams of a spec, which closes all of them at its end. */
+/** Starts the upstreams of a spec, which closes all of them at its end. */
 export function localUpstreams(): {
   upstreamOf: typeof startLocalUpstream;
   closeUpstreams: () => Promise<void>;

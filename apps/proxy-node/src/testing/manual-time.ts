@@ -3,7 +3,7 @@ import type { Timers } from '../timers.ts';
 
 interface Due {
   atMs: number;
-  /** Null = once. */
+  /** Is null for an act that runs once. */
   everyMs: number | null;
   act: () => void;
 }

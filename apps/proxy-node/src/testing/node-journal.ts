@@ -13,7 +13,7 @@ export async function journalledFinal(dataDir: string, rid: string | null): Prom
   return final;
 }
 
-/** All lines of the journals in a node's DATA_DIR. */
+/** Returns all lines of the journals in a node's DATA_DIR. */
 export async function journalText(dataDir: string): Promise<string> {
   const folder = join(dataDir, 'journals');
   // Nothing else there may be opened: closing lock.db would give the node's lock back.

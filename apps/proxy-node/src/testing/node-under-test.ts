@@ -37,7 +37,7 @@ const READY_MS = 5_000;
 export const NODE_CREDENTIAL = randomBytes(32).toString('base64url');
 export const ACCOUNT_ID = 7;
 
-/** A node of this process over a Redis of its own, with one account, and models as each test needs them. */
+/** Starts a node in this process over a Redis of its own, with one account, and models as each test needs them. */
 export async function startNodeUnderTest(
   environment: Record<string, string> = {},
   log?: Logger,
@@ -154,7 +154,7 @@ export class NodeUnderTest {
     await this.#announceSubscription(id);
   }
 
-  /** Auto-recharge of the account's subscription; null = not armed. */
+  /** Arms auto-recharge of the account's subscription; null disarms it. */
   async arm(
     { id }: SnapshotModel,
     autoRecharge: LiveSubscription['autoRecharge'] = null,
@@ -217,7 +217,7 @@ export class NodeUnderTest {
     return (await read())?.balance ?? Number.NaN;
   }
 
-  /** Holds in Redis that are open, with their request ids. */
+  /** Returns the holds in Redis that are open, with their request ids. */
   async openHolds(): Promise<Record<string, string>[]> {
     const names = await keysLike(this.#redis, '{s*}:hold:*');
     const holds = await Promise.all(
@@ -262,7 +262,7 @@ export class NodeUnderTest {
     return journalledFinal(this.environment['DATA_DIR'] ?? '', rid);
   }
 
-  /** All lines of the node's journal. */
+  /** Returns all lines of the node's journal. */
   journalText(): Promise<string> {
     return journalText(this.environment['DATA_DIR'] ?? '');
   }

@@ -3,13 +3,13 @@ import { GCProfiler } from 'node:v8';
 type Collections = ReturnType<GCProfiler['stop']>['statistics'];
 
 interface OldBytes {
-  /** Moved there by minor collections. */
+  /** Counts the bytes that minor collections moved there. */
   promoted: number;
-  /** Allocated there, as far as a collection follows. */
+  /** Counts the bytes allocated there, as far as a collection follows. */
   direct: number;
 }
 
-/** Bytes that come into the old generation while `work` runs. */
+/** Counts the bytes that come into the old generation while `work` runs. */
 export function oldBytesOf(work: () => void): OldBytes {
   const profiler = new GCProfiler();
   profiler.start();

@@ -21,16 +21,16 @@ export interface UpstreamSpec {
   priority?: number;
   /** The upstream of this model serves instead of another one. */
   upstreamOf?: SnapshotModel;
-  /** `real-<id>` unless given. */
+  /** Is `real-<id>` unless given. */
   upstreamModel?: string;
-  /** `max_tokens` unless given. */
+  /** Is `max_tokens` unless given. */
   outputLimitField?: 'max_tokens' | 'max_completion_tokens';
   /** The credential as its kind is sealed; `UPSTREAM_KEY` unless given. */
   secret?: string;
   overrides?: Partial<SnapshotUpstream>;
 }
 
-/** The control plane's half of a node's configuration: models with their upstreams, published as they are added. */
+/** Plays the control plane's half of a node's configuration: models with their upstreams, published as they are added. */
 export class PublishedModels {
   readonly #fleet: FleetStore;
   readonly #box = createSecretBox({ current: ENCRYPTION_KEY });
@@ -43,12 +43,12 @@ export class PublishedModels {
     this.#fleet = fleet;
   }
 
-  /** The version of the document that was published last. */
+  /** Is the version of the document that was published last. */
   get version(): number {
     return this.#version;
   }
 
-  /** For whatever a test makes. */
+  /** Returns an id for whatever a test makes. */
   nextId(): number {
     this.#lastId += 1;
     return this.#lastId;
@@ -66,7 +66,7 @@ export class PublishedModels {
     return model;
   }
 
-  /** Publishes like the control plane: the document of now, sealed. */
+  /** Publishes the present document, sealed, as the control plane does. */
   async publish(): Promise<void> {
     const snapshot = publishSnapshot({
       version: this.#version,

@@ -3,7 +3,7 @@ import { oldBytesOf } from './old-bytes.ts';
 
 /**
  * Prints how many bytes of each object are allocated in the old generation at once, where most objects survive minor collections because many live at a time.
- * Argument: `tuned` as the node does it, or `default`.
+ * The argument is `tuned`, as the node does it, or `default`.
  */
 const SLICE = 100_000;
 const SLICES = 30;

@@ -10,7 +10,7 @@ interface Seen {
   readonly at: number;
 }
 
-/** Holds by how much one upstream overran its limits, by account. The clock is passed in. */
+/** Holds by how much one upstream overran its limits, by account. The caller passes the clock in. */
 export class AccountOverruns {
   /** Maps accounts to their overruns; the latest one is last. */
   readonly #accounts = new Map<number, Seen>();

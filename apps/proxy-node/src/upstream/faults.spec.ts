@@ -268,7 +268,7 @@ describe('an upstream that compresses unasked', () => {
 });
 
 describe('an upstream that refuses the gateway', () => {
-  /** Statuses of two requests, the second of which the upstream would answer. */
+  /** Returns the statuses of two requests, the second of which the upstream would answer. */
   async function statusesAfter(refusal: number): Promise<number[]> {
     const statuses = [refusal, 200];
     const upstream = await upstreamOf((response) =>

@@ -106,7 +106,7 @@ test("a third provider's stream is read by its tap to its own end mark, and char
     response.writeHead(200, { 'content-type': 'application/x-echo-frames' });
     const frames = [{ reply: 'hello' }, { reply: ' there', words, over: true }].map(framed);
     const bytes = Buffer.concat(frames);
-    // Cut inside of the first frame.
+    // The response is cut inside of the first frame.
     response.write(bytes.subarray(0, 7));
     setImmediate(() => response.write(bytes.subarray(7)));
     // The connection stays open: only the end mark ends the answer.

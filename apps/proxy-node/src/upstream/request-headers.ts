@@ -19,7 +19,7 @@ interface HeaderFacts {
 
 type RequestFacts = HeaderFacts &
   Pick<SentRequest, 'method'> & {
-    /** The path below the upstream's base_url. */
+    /** Is the path below the upstream's base_url. */
     readonly path: string;
     readonly body: Uint8Array | null;
   };
@@ -30,7 +30,7 @@ export interface SentRequest {
   readonly path: string;
   readonly headers: Record<string, string>;
   readonly body: Buffer | null;
-  /** The headers that authenticate the gateway to the provider. */
+  /** Holds the headers that authenticate the gateway to the provider. */
   proof: SignedHeaders;
 }
 
@@ -101,7 +101,7 @@ function requestHeaders(
     accept: isStream ? 'text/event-stream' : 'application/json',
     ...protocolHeaders,
     'content-type': 'application/json',
-    // An upstream that compresses delays events, and between data centres compression costs both sides more than it saves.
+    // The gateway asks for no compression: an upstream that compresses delays events, and between data centres compression costs both sides more than it saves.
     'accept-encoding': 'identity',
     ...passedIdentity(clientHeaders, USER_AGENT),
     ...(traceparent !== null && { traceparent }),

@@ -37,7 +37,7 @@ afterAll(async () => {
   await closeUpstreams();
 });
 
-/** Long enough for an answer on a machine with other work. */
+/** Is long enough for an answer on a machine with other work. */
 const PATIENT_MS = 10_000;
 const SHORT_MS = 300;
 

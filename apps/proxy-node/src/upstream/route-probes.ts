@@ -26,14 +26,14 @@ import type { RouteRef } from './upstream-health.ts';
 
 /** One output token arrives within this time unless the provider is down. */
 const PROBE_MS = 15_000;
-/** The tokens of the fixed bodies and their template, for a probe that reports no usage. */
+/** Counts the tokens of the fixed bodies and their template, for a probe that reports no usage. */
 const PROMPT_TOKENS = 16;
 
 /** Holds the result of a probe and the amount that its provider may bill the installation; no customer pays it. */
 export interface Probed {
   readonly upstreamId: number;
   readonly routeId: number;
-  /** `ok`, the kind of the failure, or `unknown` when nothing could be asked. */
+  /** Is `ok`, the kind of the failure, or `unknown` when nothing could be asked. */
   readonly result: string;
   readonly cost: AttemptCost;
 }
@@ -74,7 +74,7 @@ export class RouteProbes {
     this.#log = log;
   }
 
-  /** Returns null when the route answers, including a refusal of the request, and when it cannot be asked. Never rejects. */
+  /** Returns null when the route answers, including a refusal of the request, and when it cannot be asked. It never rejects. */
   async probe(ref: RouteRef, protocol: ClientProtocol): Promise<FailureSeen | null> {
     const candidate = this.#candidateOf(ref);
     if (!candidate) return null;

@@ -15,9 +15,9 @@ const OWN_ANSWER_MS = 5_000;
 
 export interface Rest {
   readonly restMs: number;
-  /** True when the provider named the time, so that no probe ends the rest early. */
+  /** Is true when the provider named the time, so that no probe ends the rest early. */
   readonly isProviders: boolean;
-  /** True when the provider limits requests, rather than being overloaded. */
+  /** Is true when the provider limits requests, rather than being overloaded. */
   readonly isRateLimit?: boolean;
 }
 

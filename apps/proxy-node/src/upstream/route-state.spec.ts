@@ -11,7 +11,7 @@ interface Watched {
   readonly route: RouteState;
   readonly rests: RestOf[];
   readonly recovered: (number | null)[];
-  /** The protocol of each probe that was asked for. */
+  /** Lists the protocol of each probe that was asked for. */
   readonly protocols: string[];
 }
 
@@ -49,7 +49,7 @@ function serve(route: RouteState, accountId: number, now = NOW): void {
 const waits = (route: RouteState, now = NOW): number[] =>
   [ONE, OTHER, THIRD].map((accountId) => route.waitMs(accountId, now));
 
-/** A route that rests for all, as two accounts failed there and a probe did. */
+/** Makes a route that rests for all, as two accounts failed there and a probe did. */
 function down(): Watched {
   const all = watched();
   fail(all.route, ONE);
@@ -116,7 +116,7 @@ describe('a connection that cannot be made', () => {
   });
 });
 
-/** Requests of six accounts: in any order, and in runs of one account after the other. */
+/** The requests are of six accounts: in any order, and in runs of one account after the other. */
 const account = fc.integer({ min: 1, max: 6 });
 const orders = fc.oneof(
   fc.array(account, { minLength: 100 }),
@@ -190,7 +190,7 @@ describe('several accounts whose requests fail', () => {
 });
 
 describe('the cost of probes', () => {
-  /** Two accounts that fail 30 times a second each, as far as they may. */
+  /** Counts the probes while two accounts fail 30 times a second each, as far as they may. */
   function probesOf(seconds: number, step: (all: Watched, now: number) => void): number {
     const all = watched();
     let answered = 0;

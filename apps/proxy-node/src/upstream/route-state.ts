@@ -13,9 +13,9 @@ const PROBE_COUNTS_MS = 2_000;
 const PROBE_WAIT_MS = 1_000;
 
 export interface FailureSeen extends Failed {
-  /** True when no connection was made. No request can cause that, so it counts for all accounts. */
+  /** Is true when no connection was made. No request can cause that, so it counts for all accounts. */
   readonly isUnreached?: boolean;
-  /** The protocol of the request, and of a probe that asks the same. */
+  /** Is the protocol of the request, and of a probe that asks the same. */
   readonly protocol: ClientProtocol;
 }
 
@@ -48,7 +48,7 @@ export class RouteState {
   #failedProbe: FailureSeen | null = null;
   #probedAt = Number.NEGATIVE_INFINITY;
   #probingUntil = Number.NEGATIVE_INFINITY;
-  /** The protocol of the last request that failed here. It is null when no probe can ask the same; requests then try the route. */
+  /** Is the protocol of the last request that failed here. It is null when no probe can ask the same; requests then try the route. */
   #protocol: ClientProtocol | null = null;
 
   constructor(events: RouteEvents) {

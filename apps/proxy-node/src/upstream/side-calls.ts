@@ -15,14 +15,14 @@ const ANSWER_MS = 30_000;
 export interface SideCall {
   readonly upstream: SnapshotUpstream;
   readonly method: 'GET' | 'POST' | 'DELETE';
-  /** The path below the upstream's base_url, with native ids. */
+  /** Is the path below the upstream's base_url, with native ids. */
   readonly path: string;
   readonly body?: Uint8Array | null;
   readonly rid: string;
-  /** The headers that the protocol requires. */
+  /** Holds the headers that the protocol requires. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly clientHeaders?: IncomingHttpHeaders;
-  /** True to use a new connection instead of a kept one. */
+  /** Is true to use a new connection instead of a kept one. */
   readonly isAnew?: boolean;
 }
 

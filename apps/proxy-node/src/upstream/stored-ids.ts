@@ -8,7 +8,7 @@ export type OpenStored = (sealed: string) => StoredPlace | null;
 export interface StoredIdsOf {
   readonly accountId: number;
   readonly upstreamId: number;
-  /** The maker of ids that are sealed from now on. */
+  /** Is the maker of ids that are sealed from now on. */
   readonly maker: StoredMaker;
   readonly open: OpenStored;
 }

@@ -44,13 +44,13 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   #bytes = 0;
   #lastByteAt = monotonicMs();
   #isContentSeen = false;
-  /** The time at which the request was sent; null before. */
+  /** Is the time at which the request was sent; null before. */
   #sentAt: number | null = null;
-  /** True when it was sent on a connection that had served another request. */
+  /** Is true when it was sent on a connection that had served another request. */
   #isReused = false;
   #isPaused = false;
   #hasEnded = false;
-  /** The time at which the consumer had all that it needs; null before. */
+  /** Is the time at which the consumer had all that it needs; null before. */
   #finishedAt: number | null = null;
   #outcome: 'open' | 'ended' | UpstreamFailure = 'open';
 

@@ -5,7 +5,7 @@ import type { FailureSeen } from './route-state.ts';
  * Names the evidence about a failed attempt.
  * `unsent`: no byte of the request left. `stale`: a connection kept from an earlier request was closed as the request went out, so that the
  * upstream had ended it before. `stated`: the upstream itself said that it failed. `contentless`: an answer began and ended or broke without
- * content. `given_up`: the gateway ended it. `unknown`: anything else.
+ * content. `given_up`: the gateway ended it. `unknown` is anything else.
  */
 export type Evidence = 'unsent' | 'stale' | 'stated' | 'contentless' | 'given_up' | 'unknown';
 
@@ -41,7 +41,7 @@ export class AnswerTooLarge extends UpstreamFailure {
   }
 }
 
-/** `safe`: what the provider cannot have billed. `always`: everything of which the client saw no content. `never`: only what was never sent. */
+/** Says which attempts may be repeated. `safe` repeats what the provider cannot have billed; `always` repeats everything of which the client saw no content; `never` repeats only what was never sent. */
 export type Replay = 'safe' | 'always' | 'never';
 
 /**

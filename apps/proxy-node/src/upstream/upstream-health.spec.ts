@@ -5,9 +5,9 @@ import { UpstreamHealth, type RestBegun, type RouteRef, type RouteUse } from './
 
 const NOW = 1_000_000;
 const REF: RouteRef = { upstreamId: 1, routeId: 1 };
-/** The route in the use of one account. */
+/** Is the route in the use of one account. */
 const ROUTE: RouteUse = { ...REF, accountId: 7 };
-/** Another model of the same provider. */
+/** Is another model of the same provider. */
 const NEIGHBOUR: RouteUse = { ...ROUTE, routeId: 2 };
 
 interface Failures {

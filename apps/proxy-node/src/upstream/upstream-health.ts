@@ -91,7 +91,7 @@ export class UpstreamHealth {
     return this.#routes.get(routeId)?.state.isRateLimited(accountId, now) ?? false;
   }
 
-  /** Requests that the provider would still take, as it states; null where it states nothing. */
+  /** Counts the requests that the provider would still take, as it states; null where it states nothing. */
   room(routeId: number, now: number): number | null {
     return this.#rooms.of(routeId, now);
   }

@@ -22,10 +22,10 @@ export interface OpenUpstream {
     handler: Dispatcher.DispatchHandler,
   ) => void;
   readonly origin: string;
-  /** The path of base_url, which precedes an exchange's path. */
+  /** Is the path of base_url, which precedes an exchange's path. */
   readonly pathPrefix: string;
   readonly auth: UpstreamAuth | null;
-  /** The current provider token of an identity that has one. */
+  /** Returns the current provider token of an identity that has one. */
   readonly token: () => string | null;
   /** Signatures contain its time. */
   readonly clock: ProviderClock;

@@ -37,7 +37,7 @@ interface Served {
 export interface Shown {
   doubt: Doubt | null;
   overrun: Overrun | null;
-  /** The reported prompt tokens above their bound. */
+  /** Counts the reported prompt tokens above their bound. */
   excessTokens: number;
 }
 

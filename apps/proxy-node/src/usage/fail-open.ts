@@ -32,7 +32,7 @@ export interface LoneRequest {
   keyHash: string;
   modelId: number;
   addressHex: string;
-  /** The charged tokens of its hold. */
+  /** Counts the charged tokens of its hold. */
   tokens: number;
 }
 
@@ -46,17 +46,13 @@ export interface FailOpenOptions {
   /** The charged tokens that a subscription may use of this process without Redis' knowledge; 0 turns fail-open off. */
   allowanceTokens: number;
   log: Pick<Logger, 'warn'>;
-  /** A monotonic clock, for the time since a key was seen. */
+  /** Is a monotonic clock, for the time since a key was seen. */
   now: () => number;
-  /** The time for the expiry of keys. */
+  /** Returns the time for the expiry of keys. */
   unixNow: () => number;
 }
 
-/**
- * Serving without Redis, within a bound (docs/design/metering.md#overspend-bound; off by default). A request is admitted by this process alone when Redis admitted the same key
- * to the same model a moment ago, with plenty left, and the subscription's allowance covers its hold. What it uses counts against the allowance until
- * Redis has taken its final, so per process and subscription never more than the allowance is spent unseen.
- */
+/** Serves without Redis, within a bound (docs/design/metering.md#overspend-bound; off by default). A request is admitted by this process alone when Redis admitted the same key to the same model a moment ago, with plenty left, and the subscription's allowance covers its hold. Its use counts against the allowance until Redis has taken its final, so a process never spends more than the allowance of a subscription unseen. */
 export class FailOpen {
   readonly #options: FailOpenOptions;
   /** Maps keys to models; the key that was unused longest is first. */

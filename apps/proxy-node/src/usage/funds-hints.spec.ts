@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { ManualTime } from '../testing/manual-time.ts';
 import { FundsHints } from './funds-hints.ts';
 
-/** A little longer than refusals are collected. */
+/** Is a little longer than refusals are collected. */
 const COLLECTED_MS = 60;
 
 function hints({ isRefusing = false } = {}) {

@@ -14,7 +14,7 @@ import {
 } from '../../test/usage/metered-redis.ts';
 
 const TOKENS = 1_000_000;
-/** At each point, at its first and its third occurrence by turns. */
+/** Each point is met at its first and its third occurrence by turns. */
 const KILLS = Number(process.env.KILLS ?? 2);
 const KILL_TIMEOUT_MS = 45_000;
 const PROCESS = join(import.meta.dirname, '../../test/usage/recorder-process.ts');
@@ -31,7 +31,7 @@ afterAll(async () => {
   await services.stop();
 });
 
-/** The signal that ended it, or its exit code. */
+/** Returns the signal that ended it, or its exit code. */
 function run(task: RecorderTask): Promise<string | number | null> {
   const child = spawn(process.execPath, ['--no-warnings', PROCESS], {
     env: { ...process.env, TASK: JSON.stringify(task) },
@@ -52,7 +52,7 @@ async function killedAt(killAt: KillPoint, nth: number): Promise<void> {
       redisUrl: services.redisUrl,
       dataDir,
       accountId,
-      // Enough that three batches of events leave while they are served.
+      // So many requests let three batches of events leave while they are served.
       requests: 24,
       killAt,
       nth,

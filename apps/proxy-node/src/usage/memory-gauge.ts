@@ -29,7 +29,7 @@ export class MemoryGauge {
     return this.#isFull;
   }
 
-  /** Never throws: a Redis that does not answer causes a refusal elsewhere. */
+  /** Looks at the memory; it never throws: a Redis that does not answer causes a refusal elsewhere. */
   async look(): Promise<void> {
     const use = await this.#options.memoryUse().catch(() => undefined);
     if (use === undefined) return;

@@ -28,7 +28,7 @@ beforeEach(() => {
   );
 });
 
-/** `A:<epoch>` for each admission, `C:<requests>` for each count. */
+/** Writes `A:<epoch>` for each admission, `C:<requests>` for each count. */
 const story = (): string[] =>
   written.map((text) => {
     const line = decodeLine(text.trimEnd());

@@ -11,21 +11,21 @@ import type { UsageQueue } from './usage-queue.ts';
 
 export interface RecorderOptions {
   dataDir: string;
-  /** The stable name of the node and the index of this process. */
+  /** Is the stable name of the node and the index of this process. */
   node: string;
   worker: number;
   shards: number;
-  /** The lease of a hold in Redis. */
+  /** Is the lease of a hold in Redis. */
   leaseMs: number;
   /** `MeteringStore` implements it. */
   metering: MeteringPort & OutboxPort;
-  /** The connection of `metering`. While it has no answer nothing is admitted, and when it returns everything that Redis could have lost is sent again. */
+  /** Is the connection of `metering`. While it has no answer nothing is admitted, and when it returns everything that Redis could have lost is sent again. */
   redis: RedisConnection;
   acknowledgements: Pick<Acknowledgements, 'consume'>;
   /** A connection of role `blocking` for the acknowledgements only; `close` closes it. */
   blocking: RedisConnection;
   queue: UsageQueue;
-  /** The address that takes finals that Redis can no longer take, and the proof that they are this node's. */
+  /** Is the address that takes finals that Redis can no longer take, and the proof that they are this node's. */
   controlPlaneUrl?: string | undefined;
   credential?: string;
   /** Returns the used share of Redis' memory. */
@@ -35,9 +35,9 @@ export interface RecorderOptions {
   log: Logger;
   /** Records the settlements of traced requests. */
   tracing?: Tracing | null;
-  /** Unix ms, for what outlives the process. */
+  /** Returns Unix ms, for what outlives the process. */
   now?: () => number;
-  /** A clock for durations, which a test can move. */
+  /** Is a clock for durations, which a test can move. */
   monotonicNow?: () => number;
   random?: () => number;
   timers?: Timers;

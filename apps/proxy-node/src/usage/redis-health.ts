@@ -22,7 +22,7 @@ export class RedisHealth {
     return isRedisReachable(this.#redis);
   }
 
-  /** The reason for making no new call, or null. */
+  /** Is the reason for making no new call, or null. */
   get refusal(): 'redis_away' | 'backlog_full' | null {
     if (!this.isReachable) return 'redis_away';
     return this.#memory.isFull ? 'backlog_full' : null;

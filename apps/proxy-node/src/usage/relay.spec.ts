@@ -23,7 +23,7 @@ let world: MeteredRedis;
 let peers: string[];
 let relays: Relay[];
 let time: ManualTime;
-/** Calls to Redis under way. */
+/** Counts the calls to Redis that run. */
 const calls = { open: 0 };
 
 beforeAll(async () => {
@@ -50,7 +50,7 @@ afterEach(async () => {
   world.close();
 });
 
-/** The store of a relay, so that time stands still while Redis is asked. */
+/** Makes the store of a relay, whose time is paused while Redis is asked. */
 function outbox(): OutboxPort {
   const { store } = world;
   const asked = async <Reply>(call: Promise<Reply>): Promise<Reply> => {

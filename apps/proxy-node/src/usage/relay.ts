@@ -13,7 +13,7 @@ const BEAT_MS = 250;
 const POLL_MAX_MS = 750;
 /** This is the interval without another node: this node wakes the shard itself. Expired holds are also searched. */
 const POLL_MAX_ALONE_MS = 2_000;
-/** The interval at which this node tries a shard that another node should relay, in case no node does. */
+/** Is the interval at which this node tries a shard that another node should relay, in case no node does. */
 const FALLBACK_MS = 30_000;
 const FALLBACK_KEEP_MS = 10_000;
 const RETRY_MS = 1_000;
@@ -34,9 +34,9 @@ interface Shard {
   nextAtMs: number;
   /** A lease that was taken as a fallback is kept until then. */
   keepUntilMs: number;
-  /** The ids of events that are safely in the queue, to be deleted from the outbox with the next poll. */
+  /** Lists the ids of events that are safely in the queue, to be deleted from the outbox with the next poll. */
   relayedIds: string[];
-  /** True when the last read left entries in the outbox. */
+  /** Is true when the last read left entries in the outbox. */
   hasMore: boolean;
 }
 
@@ -51,7 +51,7 @@ export class Relay {
   readonly #byName: Map<string, Shard>;
   #batch: { shard: Shard; entries: RelayedEvent[] }[] = [];
   #batchEvents = 0;
-  /** The number of running reads. */
+  /** Is the number of running reads. */
   #looking = 0;
   #cancelBatch: (() => void) | undefined;
   #cancelTurn: (() => void) | undefined;

@@ -165,7 +165,7 @@ export class RequestRecorder implements UsageRecorder, HoldEnding {
     return this.#redis.refusal;
   }
 
-  /** The reason for which no new request can be served, or null. */
+  /** Is the reason for which no new request can be served, or null. */
   get unreadiness(): string | null {
     const refusal = this.refusal();
     if (refusal === null) return this.#redis.isServing ? null : 'redis_away';

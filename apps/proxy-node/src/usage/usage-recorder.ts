@@ -5,7 +5,7 @@ import type { FailOpen } from './fail-open.ts';
 
 /** Is the pipeline's view of metering: open a hold, count, settle. The journal, the settler and the checkpointer of this folder implement it. */
 export interface UsageRecorder {
-  /** Journals the admission. From here on every way out must settle. */
+  /** Journals the admission; from then on every way out must settle. */
   open(hold: OpenHold): HoldHandle;
   /**
    * Returns why new requests must be refused now (journal not writable, Redis away, backlog above its limit), or null. With `redis_away`, `failOpen`

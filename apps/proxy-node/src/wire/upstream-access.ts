@@ -118,7 +118,7 @@ function noteRest(
       failures_in_row: failuresInRow,
       rest_ms: restMs,
       why,
-      // Null for all accounts.
+      // Is null for all accounts.
       account_id: accountId,
     },
     'a route rests',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from '@jest/globals';
 
-/** A worker that speaks to a primary which has just closed the channel, before it could know of that. */
+/** Is a worker that speaks to a primary which has just closed the channel, before it could know of that. */
 const WORKER = `
   import cluster from 'node:cluster';
   import { primaryOfThis } from ${JSON.stringify(join(import.meta.dirname, 'primary.ts'))};

@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import { WorkerKeeper, type WorkerProcess } from './worker-keeper.ts';
 import { ScrapeGatherer, type PrimaryPort } from './worker-scrape.ts';
 
-/** On top of the drain: to tell cut streams, to hand usage over, and to let go. */
+/** Is time on top of the drain: to report cut streams, to hand usage over, and to let go. */
 const STOP_MARGIN_MS = 10_000;
 
 /**
@@ -35,7 +35,7 @@ export function keepWorkers({
   return keeper;
 }
 
-/** This process's channel to its primary; null when it has none. What cannot be sent is lost: without a callback the failure would end the process. */
+/** Returns this process's channel to its primary; null when it has none. What cannot be sent is lost: without a callback the failure would end the process. */
 export function primaryOfThis(): PrimaryPort | null {
   const { worker } = cluster;
   return worker

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { monotonicMs } from '../monotonic-ms.ts';
 
-/** One process of the node; `cluster.fork` in production. */
+/** Is one process of the node; `cluster.fork` in production. */
 export interface WorkerProcess {
   readonly pid: number | undefined;
   /** Resolves when it is gone, with why: an exit status or a signal's name. */

@@ -11,7 +11,7 @@ type ScrapeMessage =
   | { scrape: 'asked'; id: number }
   | { scrape: 'answered'; id: number; text: string };
 
-/** One end of the channel to another process. */
+/** Is one end of the channel to another process. */
 export interface ScrapePort {
   send(message: object): unknown;
 }
@@ -26,7 +26,7 @@ const TELL_MS = 1_000;
 /** The primary waits this long for the slowest worker. */
 const GATHER_MS = 2 * TELL_MS;
 
-/** The primary's side. */
+/** Gathers on the primary's side. */
 export class ScrapeGatherer {
   readonly #ready = new Set<ScrapePort>();
   readonly #open = new Map<

@@ -34,7 +34,7 @@ export class Downstream {
     this.#worker.on('error', () => undefined);
   }
 
-  /** Sum of what was charged for one request. */
+  /** Sums what was charged for one request. */
   chargeOf(rid: string): number {
     return [...this.events]
       .filter(([key]) => key.startsWith(`${rid}:`))

@@ -24,7 +24,7 @@ export function openHold(change: Partial<OpenHold> = {}): OpenHold {
   };
 }
 
-/** The journal's line of a final of that request. */
+/** Returns the journal's line of a final of that request. */
 export function finalText(hold: OpenHold): string {
   const { rid, epoch } = hold;
   const payload = JSON.stringify(finalOf(hold, usageOf(1, 2)));

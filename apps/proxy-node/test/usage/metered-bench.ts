@@ -15,7 +15,7 @@ export interface MeteredBench {
   downstream: Downstream;
   dataDir: string;
   accountId: number;
-  /** Closed after the test, unless `close` was called before. */
+  /** Opens a recorder that is closed after the test, unless `close` was called before. */
   open: (options?: Partial<Parameters<typeof openRecorder>[1]>) => Promise<RequestRecorder>;
   close: (recorder: RequestRecorder) => Promise<void>;
   balance: () => Promise<{ balance: number; held: number; running: number } | null>;

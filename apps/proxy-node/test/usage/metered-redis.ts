@@ -34,7 +34,7 @@ export const PRICE: PriceVersion = {
   weight_cache_write: 1_250_000,
 };
 
-/** A Redis with shards, and accounts that have one key and one subscription each. */
+/** Is a Redis with shards, and accounts that have one key and one subscription each. */
 export interface MeteredRedis {
   redis: RedisConnection;
   store: MeteringStore;
@@ -44,7 +44,7 @@ export interface MeteredRedis {
   close: () => void;
 }
 
-/** The control plane's, which these tests play. */
+/** Is the control plane's MAC, which these tests play. */
 export const MAC = createControlPlaneMac({ current: 'k'.repeat(43) });
 
 export async function openMeteredRedis(url: string, shards = SHARDS): Promise<MeteredRedis> {

@@ -8,7 +8,7 @@ import { redisReady } from '@tollgate/keyspace';
 
 export const silent: Logger = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' });
 
-/** The recorder of a node, wired as `wire.ts` wires it. */
+/** Opens the recorder of a node, wired as `wire.ts` wires it. */
 export async function openRecorder(
   world: MeteredRedis,
   options: Pick<RecorderOptions, 'dataDir'> & Partial<RecorderOptions>,

@@ -17,7 +17,7 @@ export type KillPoint =
   | 'before_acknowledged_journalled'
   | 'never';
 
-/** The task of the process, as JSON in TASK. */
+/** Describes the task of the process, as JSON in TASK. */
 export interface RecorderTask {
   redisUrl: string;
   dataDir: string;
@@ -25,11 +25,11 @@ export interface RecorderTask {
   requests: number;
   killAt: KillPoint;
   nth: number;
-  /** `<rid> <charge>` of each request, written right before its final is. */
+  /** Gets `<rid> <charge>` of each request, written right before its final is. */
   truthFile: string;
 }
 
-/** Long enough for several batches of events to be on their way at different stages. */
+/** Is long enough for several batches of events to be on their way at different stages. */
 const REQUEST_MS = 20;
 const LEASE_MS = 1_000;
 

@@ -44,7 +44,7 @@ export const booking: Scene = async (stage) => {
     await forEachSubject(stage, (subject) => drain(subject, BOOKING_RECORDS));
 };
 
-/** A long backlog, and whether it is booked as fast at the end as at the beginning. */
+/** Drains a long backlog, and shows whether it is booked as fast at the end as at the beginning. */
 export const backlog: Scene = (stage) =>
   forEachSubject(stage, (subject) => drain(subject, stage.sizes.records));
 
@@ -92,7 +92,7 @@ async function booked(database: Client): Promise<number> {
   return Number(rows[0]?.sum);
 }
 
-/** Records a second in each quarter of the backlog. Throws when booking stands still. */
+/** Returns the records a second in each quarter of the backlog. Throws when booking makes no progress. */
 async function ratesOf(records: number, done: () => Promise<number>): Promise<number[]> {
   const marks = [performance.now()];
   let movedAt = performance.now();

@@ -1,7 +1,7 @@
 import pg from 'pg';
 import type { BenchInstallation } from '../installation.ts';
 
-/** A connection to the installation's database for the time of `work`. */
+/** Opens a connection to the installation's database for the time of `work`. */
 export async function withDatabase<T>(
   { tollgate }: BenchInstallation,
   work: (database: pg.Client) => Promise<T>,

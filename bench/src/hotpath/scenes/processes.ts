@@ -6,7 +6,7 @@ import type { Scene } from './scene.ts';
 const STARTS = 3;
 const POLL_MS = 10;
 
-/** From the start of a node's process until it listens and until it serves. */
+/** Measures the time from the start of a node's process until it listens and until it serves. */
 export const start: Scene = async ({ subjects }) => {
   for (let round = 0; round < STARTS; round += 1)
     for (const { installation, figures } of subjects) {

@@ -19,7 +19,7 @@ const TOKENS = 30;
 /** No node of this name is registered, so what it signs with the fleet's credential is believed. */
 const NODE_NAME = 'bench-queue:0';
 
-/** The options that nodes give to their jobs. */
+/** Holds the options that nodes give to their jobs. */
 const JOB_OPTIONS: JobsOptions = {
   attempts: 1_000_000,
   removeOnComplete: { age: 600, count: 1_000 },
@@ -38,7 +38,7 @@ interface Payer {
   epoch: string;
   balanceKey: string;
   credentialHash: string;
-  /** Numbers of its events that Redis has not been charged for. */
+  /** Lists the numbers of its events that Redis has not been charged for. */
   charged: number[];
 }
 
@@ -107,7 +107,7 @@ async function payersOf(
   );
 }
 
-/** Each account's subscription to the first model. */
+/** Returns each account's subscription to the first model. */
 export async function subscriptionsOf(database: Client): Promise<Subscription[]> {
   const { rows } = await database.query<Subscription>(
     `SELECT s.id, s.user_id, s.model_id, (SELECT max(p.id) FROM price_versions p WHERE p.model_id = s.model_id) AS price_version_id,

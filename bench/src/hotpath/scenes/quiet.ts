@@ -16,7 +16,7 @@ const LOW_SECONDS = 8;
 const LOW_ROUNDS = 3;
 const PROCESSES = [NODE, 'control-plane', 'front-door', 'redis', 'postgres'];
 
-/** An installation that has nothing to do: what it costs, and what it occupies. */
+/** Measures an installation that has nothing to do: what it costs, and what it occupies. */
 export const idle: Scene = async (stage) => {
   await delay(SETTLE_MS);
   for (let round = 0; round < stage.rounds; round += 1)
@@ -26,7 +26,7 @@ export const idle: Scene = async (stage) => {
       for (const { name, clock } of clocks)
         figures.add(`idle: CPU of ${name}`, '% of a core', clock.lap() / IDLE_SECONDS / 10_000);
     });
-  // After the CPU, as watching costs Redis some.
+  // The commands are counted after the CPU, as watching costs Redis some.
   await forEachSubject(stage, async ({ installation, figures }) => {
     figures.add(
       'idle: commands sent to Redis',
@@ -38,7 +38,7 @@ export const idle: Scene = async (stage) => {
   });
 };
 
-/** Without those that functions and scripts run inside Redis. */
+/** Counts commands without those that functions and scripts run inside Redis. */
 async function commandsSent(redis: Redis): Promise<number> {
   const watcher = await redis.monitor();
   let sent = 0;
@@ -57,7 +57,7 @@ async function commandsSent(redis: Redis): Promise<number> {
   return sent;
 }
 
-/** CPU of all processes at a low rate, where nothing comes in batches by itself. */
+/** Measures the CPU of all processes at a low rate, where nothing comes in batches by itself. */
 export const quiet: Scene = async (stage) => {
   const { subjects, yardstick } = stage;
   for (let round = 0; round < LOW_ROUNDS; round += 1) {
@@ -187,7 +187,7 @@ const RATES = [500, 1_000];
 const WINDOW_SECONDS = 4;
 const WINDOWS = 9;
 
-/** Latency at a steady rate beside the bare proxy. Reported, never judged: it depends on what else the machine does. */
+/** Measures latency at a steady rate beside the bare proxy. It is reported and never judged: it depends on what else the machine does. */
 export const latency: Scene = async ({ subjects, yardstick }) => {
   for (const perSecond of RATES) {
     const order = { perSecond, connections: 32, seconds: WINDOW_SECONDS };

@@ -23,19 +23,19 @@ const FLOOR_WARM_UP_SECONDS = 6;
 const COLD_REQUESTS = 1_000;
 const COLD_ROUNDS = 3;
 
-/** CPU a request of a warm node, of Redis, and of all processes until PostgreSQL has it, beside the bare proxy in the same round. */
+/** Measures the CPU a request of a warm node, of Redis, and of all processes until PostgreSQL has it, beside the bare proxy in the same round. */
 export const requests: Scene = (stage) => inRounds(stage, KINDS);
 
-/** One kind alone, for a change that is tried. */
+/** Measures one kind alone, for a change that is tried. */
 export const json: Scene = (stage) => inRounds(stage, KINDS.slice(0, 1));
 export const stream: Scene = (stage) => inRounds(stage, KINDS.slice(1, 2));
 
-/** The same for large prompts. */
+/** Measures the same for large prompts. */
 export const bodies: Scene = (stage) => inRounds(stage, BODIES);
 
 const AT_LOW_RATE: Kind = { name: '100 JSON a second', perSecond: 100, connections: 8, seconds: 6 };
 
-/** The same, and JSON at a low rate. */
+/** Measures the same, and JSON at a low rate. */
 export const floor: Scene = (stage) => inRounds(stage, [...KINDS, AT_LOW_RATE]);
 
 /** Each round measures the bare proxy and the floor, which has the books of the first build, beside the builds. */
@@ -111,7 +111,7 @@ async function measure(
   figures.add(`${kind.name}: refused`, '%', (sumOf(report.refused) / report.requests) * 100);
 }
 
-/** Node and bare proxy right after their start, every time with fresh processes. */
+/** Measures node and bare proxy right after their start, every time with fresh processes. */
 export const cold: Scene = async ({ subjects, yardstick }) => {
   const kind = { requestsMax: COLD_REQUESTS, seconds: 60 };
   for (let round = 0; round < COLD_ROUNDS; round += 1) {
@@ -166,7 +166,7 @@ export const door: Scene = async (stage) => {
     }
 };
 
-/** Commands that Redis ran, those inside functions and scripts included. */
+/** Counts the commands that Redis ran, those inside functions and scripts included. */
 async function callsOf(redis: Redis): Promise<number> {
   const text = await redis.info('stats');
   return Number(/total_commands_processed:(\d+)/.exec(text)?.[1] ?? 0);

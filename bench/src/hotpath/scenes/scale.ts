@@ -15,7 +15,7 @@ const CHANGES = 10;
 const POLL_MS = 50;
 const PAUSES = path.join(tmpdir(), `tollgate-bench-pauses-${process.pid}`);
 
-/** Many keys: what they cost a node, and how long the control plane takes to write all of them again when Redis has lost its data. */
+/** Measures many keys: what they cost a node, and how long the control plane takes to write all of them again when Redis has lost its data. */
 export const keys: Scene = async ({ subjects, sizes }) => {
   for (const subject of subjects) {
     const { installation, figures } = subject;
@@ -73,7 +73,7 @@ async function allOpen({ redis, tollgate }: BenchInstallation): Promise<void> {
     while (!(await epochs.isOpen(shard))) await delay(POLL_MS);
 }
 
-/** Many models with as many routes as upstreams: what a new snapshot of them costs a node while it serves. */
+/** Measures many models with as many routes as upstreams: what a new snapshot of them costs a node while it serves. */
 export const models: Scene = async ({ subjects, sizes }) => {
   for (const subject of subjects) {
     const { installation } = subject;
@@ -90,7 +90,7 @@ export const models: Scene = async ({ subjects, sizes }) => {
   }
 };
 
-/** Models and upstreams through the interface, as prices and secrets need it; routes by SQL. */
+/** Adds models and upstreams through the interface, as prices and secrets need it, and routes by SQL. */
 async function fillModels(installation: BenchInstallation, count: number): Promise<void> {
   const { admin } = installation.tollgate;
   const price = { price_per_million: '1' };
@@ -132,7 +132,7 @@ async function swaps({ installation, figures }: Subject, name: string): Promise<
   figures.add(`${name}: memory of the node`, 'MB', memoryMb(installation.pidOf(NODE)));
 }
 
-/** Since the last look. */
+/** Returns the longest pause since the last look. */
 async function longestPause(installation: BenchInstallation): Promise<number> {
   rmSync(PAUSES, { force: true });
   process.kill(installation.pidOf(NODE), 'SIGUSR2');
@@ -142,7 +142,7 @@ async function longestPause(installation: BenchInstallation): Promise<number> {
       const text = readFileSync(PAUSES, 'utf8');
       if (text !== '') return Number(text);
     } catch {
-      // Not written yet.
+      // The file is not written yet.
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { Figures } from '../figures.ts';
 import type { BenchInstallation, Yardstick } from '../installation.ts';
 
-/** A build that is measured. */
+/** Is a build that is measured. */
 export interface Subject {
   label: string;
   installation: BenchInstallation;
@@ -17,7 +17,7 @@ export interface Sizes {
 }
 
 export interface Stage {
-  /** One, or two that are compared within each round. */
+  /** Holds one build, or two that are compared within each round. */
   subjects: readonly Subject[];
   /** Is true when the builds that are compared work at the same time instead of in turn: then both see the same machine at every moment. */
   isAtOnce: boolean;

@@ -30,7 +30,7 @@ interface Seen {
   dropped: Record<string, number>;
 }
 
-/** Many streams open on one node, an event a second each: what each event and each open stream costs beside the same streams through the bare proxy. */
+/** Opens many streams on one node, an event a second each, and measures what each event and each open stream costs beside the same streams through the bare proxy. */
 export const streams: Scene = async (stage) => {
   const { subjects, yardstick, sizes } = stage;
   allowFiles(sizes.streams + FILES_SPARE, [yardstick.upstream.pid]);
@@ -70,7 +70,7 @@ async function measure(
 }
 
 async function watch({ pid, url, keys }: Target, count: number): Promise<Seen> {
-  // A socket to the client and one to the upstream.
+  // Each stream has a socket to the client and one to the upstream.
   allowFiles(2 * count + FILES_SPARE, [pid]);
   const before = memoryMb(pid);
   const rampMs = (count / STREAMS_PER_SECOND) * 1_000;

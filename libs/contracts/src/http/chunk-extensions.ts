@@ -1,6 +1,6 @@
 import { ChunkLines } from './chunk-lines.ts';
 
-/** The members of node:http's socket that this file uses: the parser, whose current read is not public, and the reads that follow. */
+/** Names the members of node:http's socket that this file uses: the parser, whose current read is not public, and the reads that follow. */
 export interface ReadSocket {
   parser?: { getCurrentBuffer?: () => Uint8Array } | null;
   prependListener: (event: 'data', listener: (bytes: Uint8Array) => void) => unknown;

@@ -15,7 +15,7 @@ const data = fc.string({
 });
 const extension = fc.constantFrom(';', ';a', ';a=b', ';a="b;c"', '; a');
 
-/** The pieces of a chunked body: size, what follows it on its line, data. */
+/** Makes the pieces of a chunked body: size, what follows it on its line, data. */
 const chunks = fc.array(
   data.chain((text) => size(text.length).map((hex) => ({ hex, text }))),
   { maxLength: 6 },

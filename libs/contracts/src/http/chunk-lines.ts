@@ -2,7 +2,7 @@ const CR = 0x0d;
 const LF = 0x0a;
 const SEMICOLON = 0x3b;
 
-/** The part of a chunked body that comes next (RFC 9112 7.1). */
+/** Names the part of a chunked body that comes next (RFC 9112 7.1). */
 type Part = 'size' | 'end of size line' | 'data' | 'CR after data' | 'LF after data' | 'over';
 
 /**

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 
-/** The members of node:http's Server that this file reads. The library has no I/O of its own. */
+/** Names the members of node:http's Server that this file reads. The library has no I/O of its own. */
 interface Server extends EventEmitter {
   readonly listening: boolean;
   closeIdleConnections: () => void;

@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js';
  * address that a node dials, so that a name that resolves elsewhere later (DNS rebinding) meets the same rule.
  */
 export interface OutboundPolicy {
-  /** The ranges of UPSTREAM_ALLOW_PRIVATE. Every other address that is not public is refused. */
+  /** Holds the ranges of UPSTREAM_ALLOW_PRIVATE. Every other address that is not public is refused. */
   readonly allowPrivate: readonly AddressRange[];
 }
 type AddressRange = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
@@ -25,7 +25,7 @@ const RULES = {
     'leads to a private, local or reserved address that UPSTREAM_ALLOW_PRIVATE does not name',
   port: 'no model provider answers on port',
 };
-/** The reasons for refusing a base URL. A message begins with one of these. */
+/** Lists the reasons for refusing a base URL. A message begins with one of these. */
 export const BASE_URL_RULES: readonly string[] = Object.values(RULES);
 
 /** These ports belong to services that are never a model provider; an operator's range must not open them. */

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import { hasChunkExtension, type ReadSocket } from './chunk-extensions.ts';
 
-/** The members of node:http's IncomingMessage and ServerResponse that this file reads. The library has no I/O of its own. */
+/** Names the members of node:http's IncomingMessage and ServerResponse that this file reads. The library has no I/O of its own. */
 interface Request {
   httpVersionMajor: number;
   httpVersionMinor: number;

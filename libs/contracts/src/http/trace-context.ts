@@ -8,7 +8,7 @@ export interface TraceContext {
   readonly traceId: string;
   /** Has 16 hex digits. */
   readonly spanId: string;
-  /** True when the maker of the span records it. */
+  /** Is true when the maker of the span records it. */
   readonly isSampled: boolean;
 }
 

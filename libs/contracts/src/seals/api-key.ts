@@ -9,7 +9,7 @@ const DISPLAY_PREFIX_CHARS = 8;
 
 export interface ParsedApiKey {
   accountId: number;
-  /** The SHA-256 of the whole key in lower-case hex. Keys are stored and looked up only in this form. */
+  /** Is the SHA-256 of the whole key in lower-case hex. Keys are stored and looked up only in this form. */
   hash: string;
 }
 

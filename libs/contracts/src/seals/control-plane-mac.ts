@@ -7,7 +7,7 @@ import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 export type MacPurpose = 'snapshot-seal' | 'acknowledgement' | 'end-request';
 
 export interface EncryptionKeys {
-  /** ENCRYPTION_KEY: 32 bytes, base64url. Everything new is signed and sealed with it. */
+  /** Is ENCRYPTION_KEY: 32 bytes, base64url. Everything new is signed and sealed with it. */
   current: string;
   /** ENCRYPTION_KEY_NEXT is accepted as well, so that the key can be changed in one process after another. */
   next?: string | undefined;

@@ -10,7 +10,7 @@ const TAIL_LENGTH = ',"mac":""}'.length + 64;
 
 export interface FinalText {
   rid: string;
-  /** The JSON text of a `UsageFinal`, without a MAC. */
+  /** Is the JSON text of a `UsageFinal`, without a MAC. */
   payload: string;
 }
 

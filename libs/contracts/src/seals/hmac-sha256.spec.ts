@@ -8,7 +8,7 @@ const aText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 200 }),
   fc.tuple(fc.string({ unit: 'binary' }), fc.nat(500)).map(([text, times]) => text.repeat(times)),
 );
-/** Beyond the buffer that is there at first, and one that is no text. */
+/** Holds a text beyond the buffer that is there at first, and one that is no text. */
 const LARGE = ['x', '€', '\ud800'].map((unit): [Buffer, string] => [
   Buffer.alloc(32, 7),
   unit.repeat(20_000),

@@ -9,9 +9,9 @@ export interface HoldUse {
   rid: string;
   accountId: number;
   modelId: number;
-  /** The charged tokens that a reap charges. */
+  /** Counts the charged tokens that a reap charges. */
   usedTokens: number;
-  /** The budgets that the hold counts against, as `readClaims` reads them; absent without budgets, and until Redis has named them. */
+  /** Names the budgets that the hold counts against, as `readClaims` reads them; absent without budgets, and until Redis has named them. */
   claims?: string | undefined;
 }
 

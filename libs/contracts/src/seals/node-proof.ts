@@ -3,7 +3,7 @@ import type { NodeReport } from '../fleet.ts';
 
 type ProvenReport = Omit<NodeReport, 'proof'>;
 
-/** SHA-256 of a node or fleet credential, hex: what `proxy_nodes.credential_hash` keeps, and the key of every proof. */
+/** Returns the SHA-256 of a node or fleet credential in hex: `proxy_nodes.credential_hash` keeps it, and it is the key of every proof. */
 export function hashCredential(credential: string): string {
   return createHash('sha256').update(credential).digest('hex');
 }
@@ -16,7 +16,7 @@ export function credentialMark(name: string, credentialHash: string): string {
     .slice(0, 16);
 }
 
-/** `NodeReport.proof`: shows that the sender holds the credential without sending it. Covers every field, so that an attacker who can only write Redis cannot alter one. */
+/** Computes `NodeReport.proof`, which shows that the sender holds the credential without sending it. It covers every field, so that an attacker who can only write Redis cannot alter one. */
 export function proveReport(report: ProvenReport, credentialHash: string): string {
   const { proof: _, ...fields }: ProvenReport & { proof?: string } = report;
   return (
@@ -41,7 +41,7 @@ interface Upload {
   purpose?: 'journal' | 'incidents' | undefined;
 }
 
-/** Proof of an upload: the same key, over who sends it, what for, when, and every byte of the body. */
+/** Proves an upload with the same key, over who sends it, what for, when, and every byte of the body. */
 export function proveUpload(
   { node, atMs, body, purpose = 'journal' }: Upload,
   credentialHash: string,

@@ -3,9 +3,9 @@ import type { EncryptionKeys } from './control-plane-mac.ts';
 
 /** Names the models or the key with which something stored was made. */
 export interface StoredMaker {
-  /** The models that it was made with. */
+  /** Names the models that it was made with. */
   modelIds: readonly number[];
-  /** The key that made it, where no model has. */
+  /** Is the key that made it, where no model has. */
   keyId: number | null;
 }
 
@@ -18,14 +18,14 @@ export interface ThreadSize {
 /** Names an object that a provider has stored, and its place. */
 export interface StoredPlace extends StoredMaker {
   upstreamId: number;
-  /** The provider's own name of the object. */
+  /** Is the provider's own name of the object. */
   id: string;
   /** Only the answers of message threads have it. */
   thread?: ThreadSize;
 }
 
 /**
- * Ids of what providers store, as clients see them: `<kind>_tg<base64url>`, AES-256-GCM under a key derived from ENCRYPTION_KEY for this one purpose, bound
+ * Seals ids of what providers store, as clients see them: `<kind>_tg<base64url>`, AES-256-GCM under a key derived from ENCRYPTION_KEY for this one purpose, bound
  * to the account. They name upstream, maker and native id, so that no node keeps a table of them. The same id is sealed to the same text under one key.
  */
 export interface IdSealer {

@@ -2,19 +2,19 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:cr
 import { keyIdOf, type EncryptionKeys } from './control-plane-mac.ts';
 
 /**
- * An upstream's API key at rest, in PostgreSQL, Redis and on a node's disk: AES-256-GCM with a random 96-bit nonce under a key derived from
- * ENCRYPTION_KEY for this one purpose: `v1.<key id>.<nonce>.<tag>.<ciphertext>` in base64url. It is bound to the upstream and to its address, so it
+ * Seals an upstream's API key at rest, in PostgreSQL, Redis and on a node's disk: AES-256-GCM with a random 96-bit nonce under a key derived from
+ * ENCRYPTION_KEY for this one purpose, as `v1.<key id>.<nonce>.<tag>.<ciphertext>` in base64url. It is bound to the upstream and to its address, so it
  * opens for no other host.
  */
 export interface SecretBox {
   seal(secret: string, place: SecretPlace): string;
-  /** Throws SecretUnreadable for a damaged envelope, an unknown key or another place. */
+  /** Opens the envelope. Throws SecretUnreadable for a damaged envelope, an unknown key or another place. */
   open(envelope: string, place: SecretPlace): string;
   /** True when it is sealed with the current key: nothing is gained by sealing it again. */
   isCurrent(envelope: string): boolean;
 }
 
-/** The purpose of a secret and the address to which it may be sent. */
+/** Names the purpose of a secret and the address to which it may be sent. */
 export interface SecretPlace {
   upstreamId: number;
   baseUrl: string;

@@ -7,13 +7,13 @@ export interface BudgetClaim {
   readonly budgetId: number;
   readonly period: number;
   readonly rate: number;
-  /** The held tokens beside those of `rate`, where the budget counts reported tokens; null elsewhere. */
+  /** Counts the held tokens beside those of `rate`, where the budget counts reported tokens; null elsewhere. */
   readonly base: number | null;
   /** Names the session or end user that the budget counts separately; '' where it counts all requests together. See `SCOPE_VALUE`. */
   readonly value: string;
 }
 
-/** At most this many budgets, of its key and its account together, apply to one request. */
+/** Limits how many budgets, of its key and its account together, apply to one request. */
 export const CLAIMS_MAX = 16;
 /**
  * Matches a session (`s`) or an end user (`u`) by its hash. `-` in place of the hash stands for requests that name none, `+` for values beyond those
@@ -26,7 +26,7 @@ const CLAIM = String.raw`[1-9]\d{0,9}:\d{1,10}:\d{1,16}(?:\+\d{1,16})?(?::[su](?
  * commas.
  */
 export const CLAIMS_TEXT = new RegExp(`^${CLAIM}(?:,${CLAIM}){0,${CLAIMS_MAX - 1}}$`);
-/** The rate of a budget that counts charged tokens. */
+/** Is the rate of a budget that counts charged tokens. */
 export const RATE_OF_TOKENS = 1_000_000;
 
 export function readClaims(text: string): BudgetClaim[] {

@@ -22,9 +22,9 @@ export const CLIENT_PROTOCOL_ROWS = [
 interface ClientProtocolRow {
   name: string;
   path: string;
-  /** The kind of model that the protocol calls. */
+  /** Is the kind of model that the protocol calls. */
   kind: 'chat' | 'embedding';
-  /** The value of `gen_ai.operation.name` in OpenTelemetry: https://opentelemetry.io/docs/specs/semconv/gen-ai/ */
+  /** Is the value of `gen_ai.operation.name` in OpenTelemetry: https://opentelemetry.io/docs/specs/semconv/gen-ai/ */
   operation: string;
 }
 

@@ -20,7 +20,7 @@ export const OUTCOME_ROWS = [
 
 interface OutcomeRow {
   name: string;
-  /** True when the caller got no usable answer. A closed connection of the caller and an empty balance are not failures. */
+  /** Is true when the caller got no usable answer. A closed connection of the caller and an empty balance are not failures. */
   isFailure: boolean;
   /** Says when the caller pays for generated output that was not shown: also when the caller ended the stream, only when the caller had left, or never. */
   chargesUnseen: 'always' | 'when_gone' | 'never';

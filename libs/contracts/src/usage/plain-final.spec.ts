@@ -47,7 +47,7 @@ const sound = fc.record(
   },
   { requiredKeys: ['kind', 'node', 'attempts', 'charge'] },
 );
-/** One field with another value, or one more of it. */
+/** Changes one field to another value, or adds one more. */
 const changed = fc
   .tuple(
     sound,

@@ -4,9 +4,9 @@
  */
 export interface TokenClassRow {
   readonly name: string;
-  /** The key in `TokenUsage`. */
+  /** Is the key in `TokenUsage`. */
   readonly key: string;
-  /** The unit that the class counts. Its weight is the charged tokens per unit. */
+  /** Is the unit that the class counts. Its weight is the charged tokens per unit. */
   readonly unit: 'token' | 'call';
   /** The side of the class: the upstream read these tokens, or generated them. */
   readonly side: 'prompt' | 'output';
@@ -17,7 +17,7 @@ export interface TokenClassRow {
    * parent that weight is 0.
    */
   readonly parent: string | null;
-  /** True for a class that events, journals and price versions omit when they do not use it. An absent count is 0, and an absent weight is the parent's. */
+  /** Is true for a class that events, journals and price versions omit when they do not use it. An absent count is 0, and an absent weight is the parent's. */
   readonly isOptional: boolean;
 }
 

@@ -64,7 +64,7 @@ export function weightFields<Own, Optional = Own>(
   return fieldsOf(CHARGED_ROWS, weightField, (row) => (row.isOptional ? optional : own)) as never;
 }
 
-/** These fields of a row, an answer or a query, each mapped. */
+/** Maps each of these fields of a row, an answer or a query. */
 export function mapFields<Source, Field extends keyof Source & string, To>(
   fields: readonly Field[],
   from: Source,
@@ -76,7 +76,7 @@ export function mapFields<Source, Field extends keyof Source & string, To>(
   >;
 }
 
-/** The weights that are set, each mapped. */
+/** Maps each of the weights that are set. */
 export function mapSetWeights<From, To>(
   weights: Readonly<Partial<Record<WeightField, From | null | undefined>>>,
   map: (weight: From, field: WeightField) => To,
@@ -96,7 +96,7 @@ function fieldsOf<Value>(
   return Object.fromEntries(rows.map((row) => [nameOf(row), valueOf(row)]));
 }
 
-/** The field of a class in events, usage rows and answers. */
+/** Returns the field of a class in events, usage rows and answers. */
 export function tokenField({ name, unit }: Pick<TokenClassRow, 'name' | 'unit'>): TokenField {
   return (unit === 'call' ? name : `${name}_tokens`) as TokenField;
 }

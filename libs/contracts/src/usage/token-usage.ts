@@ -11,13 +11,10 @@ import {
 type Row = (typeof TOKEN_CLASSES)[number];
 type OutputRow = Extract<Row, { side: 'output' }>;
 
-/**
- * Usage normal form (docs/design/protocols.md#usage): what the upstream reported, by arithmetic. The charged classes share no token.
- * All values are non-negative safe integers, in the unit of their class; every class is present.
- */
+/** Holds usage in normal form (docs/design/protocols.md#usage): what the upstream reported, by arithmetic. The charged classes share no token. All values are non-negative safe integers, in the unit of their class; every class is present. */
 export type TokenUsage = { [R in Row as R['key']]: number };
 export type UsageKey = keyof TokenUsage;
-/** Tokens that were generated. */
+/** Counts the tokens that were generated. */
 export type OutputUsage = { [R in OutputRow as R['key']]: number };
 
 export type UsageRow = TokenClassRow & { name: TokenClass; key: UsageKey; field: TokenField };
@@ -28,13 +25,13 @@ export const USAGE_ROWS: readonly UsageRow[] = TOKEN_CLASSES.map((row) => ({
 export const USAGE_KEYS: readonly UsageKey[] = USAGE_ROWS.map(({ key }) => key);
 const PROMPT_KEYS = keysOf((row) => isChargedToken(row) && row.side === 'prompt');
 const OUTPUT_KEYS = keysOf((row) => isChargedToken(row) && row.side === 'output');
-/** Classes that count calls. */
+/** Lists the classes that count calls. */
 export const CALL_ROWS = USAGE_ROWS.filter(({ unit }) => unit === 'call') as readonly (UsageRow & {
   name: ChargedClass;
   key: CallKey;
 })[];
 export const CALL_KEYS = CALL_ROWS.map(({ key }) => key);
-/** An informative class and the class that counts its tokens as well. */
+/** Pairs each informative class with the class that counts its tokens as well. */
 const PARTS = USAGE_ROWS.filter((row) => !row.isCharged).map(
   ({ key, parent }) => [key, keyOf(parent)] as const,
 );
@@ -48,26 +45,26 @@ export const NO_OUTPUT: OutputUsage = Object.freeze(
   Object.fromEntries(keysOf(({ side }) => side === 'output').map((key) => [key, 0])) as OutputUsage,
 );
 
-/** An upstream's report of an answer. A side that the report does not name counts 0 here, and is not charged as 0: `isSideReported` distinguishes the two. */
+/** Holds an upstream's report of an answer. A side that the report does not name counts 0 here, and is not charged as 0: `isSideReported` distinguishes the two. */
 export type ReportedUsage = TokenUsage & {
   readonly unreported?: UsageSide | undefined;
-  /** The ordinary services at which it was made, such as `service_tier=default`; absent where the upstream names none. */
+  /** Names the ordinary services at which it was made, such as `service_tier=default`; absent where the upstream names none. */
   readonly services?: readonly string[] | undefined;
 };
 export type UsageSide = Row['side'];
 const USAGE_SIDES: readonly UsageSide[] = ['prompt', 'output'];
 
-/** The source of a charge: the upstream's own report, or the gateway's count where it reported nothing. */
+/** Is the source of a charge: the upstream's own report, or the gateway's count where it reported nothing. */
 export type ChargeBasis = 'reported' | 'estimated';
 
-/** Usage with a count for each class. A copy that is filled has its shape at once: `Object.fromEntries` grows one member by member, and costs four times that. */
+/** Makes usage with a count for each class. A copy that is filled has its shape at once: `Object.fromEntries` grows one member by member, and costs four times that. */
 export function usageOf(countOf: (row: UsageRow) => number): TokenUsage {
   const usage = { ...NO_USAGE };
   for (const row of USAGE_ROWS) usage[row.key] = countOf(row);
   return usage;
 }
 
-/** All that the upstream read. */
+/** Counts all that the upstream read. */
 export function promptTokensOf(usage: TokenUsage): number {
   return sumOf(usage, PROMPT_KEYS);
 }
@@ -77,14 +74,14 @@ export function isChargedToken({ isCharged, unit }: UsageRow): boolean {
   return isCharged && unit === 'token';
 }
 
-/** `usage` with at most so many calls of each class. */
+/** Returns `usage` with at most so many calls of each class. */
 export function callsUpTo(usage: TokenUsage, limits: CallCounts): TokenUsage {
   const cut = { ...usage };
   for (const key of CALL_KEYS) cut[key] = Math.min(usage[key], limits[key] ?? 0);
   return cut;
 }
 
-/** All that the upstream generated. */
+/** Counts all that the upstream generated. */
 export function outputTokensOf(usage: OutputUsage): number {
   return sumOf(usage as TokenUsage, OUTPUT_KEYS);
 }
@@ -160,7 +157,7 @@ function greaterSide(earlier: ReportedUsage, later: ReportedUsage, side: UsageSi
   return tokensOf(earlier) > tokensOf(later) ? earlier : later;
 }
 
-/** The same prompt, with the output of both. */
+/** Returns the same prompt, with the output of both. */
 export function withMoreOutput(usage: TokenUsage, more: OutputUsage): TokenUsage {
   return usageOf(
     ({ key, side }) => usage[key] + (side === 'output' ? (more as TokenUsage)[key] : 0),
@@ -178,14 +175,14 @@ export function isSamePrompt(one: TokenUsage, other: TokenUsage): boolean {
   return [...PROMPT_KEYS, ...CALL_KEYS].every((key) => one[key] === other[key]);
 }
 
-/** The same with no informative class above its parent. */
+/** Returns the same with no informative class above its parent. */
 export function withSoundParts(usage: TokenUsage): TokenUsage {
   const sound = { ...usage };
   for (const [key, parent] of PARTS) sound[key] = Math.min(usage[key], usage[parent]);
   return sound;
 }
 
-/** The token fields of a final. An optional class is present only where it was used. */
+/** Returns the token fields of a final. An optional class is present only where it was used. */
 export function tokenFieldsOf(usage: TokenUsage): FinalTokens {
   const fields: Partial<Record<TokenField, number>> = {};
   for (const { key, field, isOptional } of USAGE_ROWS)
@@ -200,7 +197,7 @@ export function usageOfFinal(
   return usageOf(({ field }) => final[field] ?? 0);
 }
 
-/** The counts of an event, in which the optional classes may be absent. */
+/** Holds the counts of an event, in which the optional classes may be absent. */
 export type FinalTokens = {
   [R in Exclude<Row, { isOptional: true }> as `${R['name']}_tokens`]: number;
 } & { [Field in OptionalField]?: number | undefined };

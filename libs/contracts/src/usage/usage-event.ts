@@ -36,9 +36,9 @@ export type AttemptCost = z.infer<typeof attemptCostSchema>;
 export const routeAttemptSchema = z.strictObject({
   upstream_id: upstreamId,
   route_id: id,
-  /** The HTTP status of the upstream; absent when it never answered. */
+  /** Is the HTTP status of the upstream; absent when it never answered. */
   status: integer.optional(),
-  /** A short machine-readable reason; absent on success. */
+  /** Is a short machine-readable reason; absent on success. */
   error: storableText.max(64).optional(),
   duration_ms: durationMs,
   /** Is absent where the provider cannot have billed the attempt, and on the attempt that the customer pays. */
@@ -71,26 +71,26 @@ export const usageFinalSchema = z.strictObject({
   upstream_id: upstreamId.nullable(),
   attempts: z.array(routeAttemptSchema).max(16),
   outcome: z.enum(OUTCOMES),
-  /** The status that the client saw. */
+  /** Is the status that the client saw. */
   status: integer,
   ...tokenFields(tokens, tokens.optional()),
-  /** The charge of the whole request in charged tokens. The worker recomputes it from the counts and the price version. */
+  /** Is the charge of the whole request in charged tokens. The worker recomputes it from the counts and the price version. */
   charge: tokens,
-  /** The SHA-256 (hex) of the API key that the client presented. It exposes a live record that exists only in Redis, is absent where the node was lost, and is not stored. */
+  /** Is the SHA-256 (hex) of the API key that the client presented. It exposes a live record that exists only in Redis, is absent where the node was lost, and is not stored. */
   key_hash: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
   basis: z.enum(['reported', 'estimated']),
-  /** The dearer services that the request was charged for; absent when there are none. */
+  /** Names the dearer services that the request was charged for; absent when there are none. */
   premiums: z.array(premiumSchema).min(1).max(PREMIUMS_MAX).optional(),
-  /** The budgets in which the request was admitted, as `readClaims` reads them; absent without budgets. */
+  /** Names the budgets in which the request was admitted, as `readClaims` reads them; absent without budgets. */
   budgets: z.string().regex(CLAIMS_TEXT).optional(),
-  /** Unix ms. */
+  /** Is in Unix ms. */
   started_at: unixMs,
   first_token_ms: durationMs.nullable(),
   duration_ms: durationMs,
-  /** The request's span at the node, where the request is traced, so that settlement and booking join its trace. */
+  /** Is the request's span at the node, where the request is traced, so that settlement and booking join its trace. */
   traceparent: z.string().regex(TRACEPARENT).optional(),
 });
 export type UsageFinal = z.infer<typeof usageFinalSchema>;
@@ -128,10 +128,10 @@ export const usagePayloadSchema = z.discriminatedUnion('kind', [
 export type UsagePayload = z.infer<typeof usagePayloadSchema>;
 
 export const usageEventSchema = z.strictObject({
-  /** A UUIDv7 that the node makes. Its timestamp gives the partition's day (UTC), so a retry always meets the same partition. */
+  /** Is a UUIDv7 that the node makes. Its timestamp gives the partition's day (UTC), so a retry always meets the same partition. */
   rid: z.uuid(),
   seq: z.union([z.literal(0), z.literal(1), z.literal(2)]),
-  /** The charged tokens that leave the subscription. Only a correction (seq 1) may be negative. */
+  /** Counts the charged tokens that leave the subscription. Only a correction (seq 1) may be negative. */
   delta: z.number().int().min(-Number.MAX_SAFE_INTEGER).max(Number.MAX_SAFE_INTEGER),
   payload: usagePayloadSchema,
 });
@@ -142,11 +142,11 @@ export type UsageEvent = z.infer<typeof usageEventSchema>;
  * batch.
  */
 export interface RelayedEvent {
-  /** The shard's tag, for example `s03`. */
+  /** Is the shard's tag, such as `s03`. */
   shard: string;
   /** The shard's epoch when the relay read the event: usage of an earlier epoch left no trace in today's Redis. It is '' where no outbox was involved. */
   epoch: string;
-  /** The Redis stream id as `<ms>-<n>`. */
+  /** Is the Redis stream id as `<ms>-<n>`. */
   outboxId: string;
   rid: string;
   seq: string;
@@ -162,7 +162,7 @@ export interface FundsHint {
 export interface UsageJob {
   events: RelayedEvent[];
   /**
-   * Names subscriptions whose requests were refused for lack of tokens, so that auto-recharge evaluates them at once. A lost hint only delays that to
+   * Names subscriptions whose requests were refused for lack of tokens, so that auto-recharge evaluates them at once. Losing a hint only delays that to
    * the next settlement or sweep.
    */
   refusedForFunds?: FundsHint[];

@@ -6,7 +6,7 @@
 local MILLION = 1000000
 local CLAIM = '^(%d+):(%d+):(%d+)%+?(%d*):?([^,]*),?'
 
--- Units for so many charged tokens, rounded up; `claimUnits` of libs/contracts computes the same. Nothing for nil.
+-- Returns the units for so many charged tokens, rounded up; `claimUnits` of libs/contracts computes the same. Returns 0 for nil.
 local function claim_units(claim, tokens)
   if not tokens then return 0 end
   local rate = claim.rate
@@ -15,15 +15,14 @@ local function claim_units(claim, tokens)
   return (claim.base or 0) + millions * rate + math.ceil((tokens - millions * MILLION) * rate / MILLION)
 end
 
--- Units that a request has used which was charged so many tokens; `usedUnits` of libs/contracts computes the same. Nothing for nil charged tokens.
--- `reported`: its plain tokens, nil for a reap.
+-- Returns the units that a request has used which was charged so many tokens; `usedUnits` of libs/contracts computes the same. Returns 0 for nil. `reported` are its plain tokens, nil for a reap.
 local function used_units(claim, tokens, reported)
   if not tokens or not claim.base then return claim_units(claim, tokens) end
   if reported then return reported end
   return tokens == 0 and 0 or claim_units(claim, tokens)
 end
 
--- The most charged tokens that cost no more than so many units; below zero when nothing fits.
+-- Returns the most charged tokens that cost no more than so many units; below zero when nothing fits.
 local function tokens_within(claim, units)
   local rate = claim.rate
   units = units - (claim.base or 0)

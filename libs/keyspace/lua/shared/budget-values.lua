@@ -4,18 +4,18 @@
 local SESSIONS_MAX = 10000
 local END_USERS_MAX = 10000
 local VALUES_MAX = { s = SESSIONS_MAX, u = END_USERS_MAX }
--- Requests that were admitted in a period run for so long after its end at most.
+-- A request that was admitted in a period runs at most this long after its end.
 local VALUE_KEPT_MS = 2 * 24 * 3600 * 1000
--- Longer than any period of such a budget, and than what it is kept after that.
+-- Is longer than any period of such a budget, and than what it is kept after that.
 local VALUES_KEPT_MS = 94 * 24 * 3600 * 1000
--- Values that are compared with the open holds in one call, beside those that have some.
+-- Limits the values that are compared with the open holds in one call, beside those that have some.
 local VALUES_RECOUNTED = 1000
 
 local function value_list(key, kind)
   return key .. ':' .. kind
 end
 
--- The hash that counts a value, or all of the account for nil.
+-- Returns the hash that counts a value, or all of the account for nil.
 local function place_of(key, value)
   return value and key .. ':' .. value or key
 end
@@ -24,7 +24,7 @@ local function is_value(value)
   return value == '' or #value == 32
 end
 
--- Returns the value that a request counts under, and until when it is kept. One that is not known when the maximum is reached shares a counter with all others that come then.
+-- Returns the value that a request counts under, and until when it is kept. A value that is not known when the maximum is reached shares a counter with all others that come then.
 local function counted_value(key, kind, value, now)
   if value == '' then value = kind .. '-' end
   local list = value_list(key, kind)

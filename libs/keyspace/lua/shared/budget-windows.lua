@@ -15,7 +15,7 @@ local function write_counts(key, name, used, held)
   redis.call('HSET', key, name, text(used) .. ',' .. text(held))
 end
 
--- The second at which a bucket leaves the window.
+-- Returns the second at which a bucket leaves the window.
 local function leaves_at(bucket, size)
   return bucket - bucket % size + WINDOW_BUCKETS * size
 end

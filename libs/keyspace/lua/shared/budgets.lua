@@ -56,8 +56,8 @@ local function period_at(budget, now)
   return at
 end
 
--- The claim of a request on one budget; nil where the budget does not apply to it. `price`: units of money for a million charged tokens. `plain`: its rate and base where
--- tokens are counted as reported.
+-- Returns the claim of a request on one budget; nil where the budget does not apply to it. `price` is in units of money for a million charged tokens. `plain` is its rate and base
+-- where tokens are counted as reported.
 local function claim_on(budget, request)
   if not model_allowed(budget.models, request.model) then return nil end
   local unit, rate, base = budget.unit, MILLION, nil
@@ -214,8 +214,7 @@ local function hold_claims(key, claims, grant, now)
   return claims_text
 end
 
--- Moves what is used and held of each claim by so many charged tokens: `used` and `held` are added, `unused` (of a reap) and `unheld` taken away. `reported`: plain tokens
--- of what is used, nil for a reap. `now`: Unix ms.
+-- Moves what is used and held of each claim by so many charged tokens: `used` and `held` are added, `unused` (of a reap) and `unheld` taken away. `reported` are the plain tokens of what is used, nil for a reap. `now` is in Unix ms.
 local function move_claims(key, claims, move)
   local counts, fields = counts_of(key, claims), {}
   for i, claim in ipairs(claims) do
@@ -228,7 +227,7 @@ local function move_claims(key, claims, move)
   write_fields(key, fields)
 end
 
--- The most tokens that a hold of `amount` can have in one budget; a budget that was removed bounds nothing.
+-- Returns the most tokens that a hold of `amount` can have in one budget; a budget that was removed bounds nothing.
 local function grown_within(key, claim, budget, growth)
   if not budget or not budget.is_bound or claim.rate == 0 then return INTEGER_MAX end
   local place, at = place_of(key, claim.value), period_at(budget, growth.now)

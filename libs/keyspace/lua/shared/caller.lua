@@ -9,7 +9,7 @@ local function caller_refused(key, account, address, account_status, now)
   return nil
 end
 
--- May a running stream of this record continue? `record` is HMGET of st, drain.
+-- Says whether a running stream of this record may continue. `record` is HMGET of st, drain.
 local function lets_run(record, good_status)
   return record[1] == good_status or (record[1] and record[2] == '1')
 end

@@ -1,4 +1,4 @@
--- The most that each balance can be by what the functions themselves did to it, in the memory of this server, which no command reaches. A balance that another program
+-- Keeps the most that each balance can be by what the functions themselves did to it, in the memory of this server, which no command reaches. A balance that another program
 -- raises in Redis is spent up to its ceiling only. A server that has started, or has got a new library, knows no ceilings, and learns each when the balance is first
 -- admitted against, given or vouched for by the reconciliation.
 local CEILINGS_MAX = 1000000

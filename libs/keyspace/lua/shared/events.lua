@@ -1,7 +1,7 @@
 -- Events leave in the call that changed the balance, so no crash can come between (docs/design/metering.md#events).
 
--- The latest time that the shard has seen; `found` where `key` was read before. Redis' own clock may be set back: what expired while it was ahead is gone, and what
--- is kept from a moment when it was behind would expire at once when it is right again. Written about once a second. What is no time was written by another
+-- Returns the latest time that the shard has seen; `found` is given where `key` was read before. Redis' own clock may be set back: what expired while it was ahead is gone, and what
+-- is kept from a moment when it was behind would expire at once when it is right again. It is written about once a second. What is no time was written by another
 -- than these functions: it counts as none, and is written over.
 local function latest_time(key, now, found)
   if found == nil then found = redis.call('MGET', key)[1] end
@@ -14,7 +14,7 @@ local function emit(outbox, rid, seq, delta, payload)
   redis.call('XADD', outbox, '*', 'rid', rid, 'seq', seq, 'delta', delta, 'payload', payload)
 end
 
--- `usageReapSchema` of contracts, from the hold's own record, with the MAC of its node over what is charged.
+-- Writes `usageReapSchema` of contracts, from the hold's own record, with the MAC of its node over what is charged.
 local function reap_payload(hold)
   local mac = hold.mac and hold.mac ~= '' and ',"mac":' .. cjson.encode(hold.mac) or ''
   local budgets = hold.bud and ',"budgets":' .. cjson.encode(hold.bud) or ''
@@ -32,7 +32,7 @@ local function is_reaped(hold)
   return true
 end
 
--- `withdrawalSchema` of contracts.
+-- Writes `withdrawalSchema` of contracts.
 local function withdraw_payload(account, subscription, model, withdrawal)
   return '{"kind":"withdraw","account_id":' .. account .. ',"subscription_id":' .. subscription
     .. ',"model_id":' .. model .. ',"withdrawal_id":"' .. withdrawal .. '"}'
@@ -46,7 +46,7 @@ local function leaving(released, generation, sub)
   return math.max(0, math.min(released, free_of(sub.bal, sub.held)))
 end
 
--- The subscription's balance as numbers. A record that is missing counts as empty: what is settled against it must still be remembered.
+-- Reads the subscription's balance as numbers. A record that is missing counts as empty: what is settled against it must still be remembered.
 local function read_balance(key)
   local values = redis.call('HMGET', key, 'st', 'bal', 'held', 'conc', 'gen', 'id', 'wd')
   return {

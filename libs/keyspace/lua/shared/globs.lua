@@ -1,5 +1,5 @@
--- allowed_models: comma-separated globs, `*` the only wildcard; '' and '*' allow every model. Without Lua patterns, whose backtracking
--- an attacker could make quadratic: each piece between stars is looked for once, to the right of the one before.
+-- allowed_models: comma-separated globs, `*` the only wildcard; '' and '*' allow every model. No Lua patterns are used, because an attacker could make their backtracking quadratic: each
+-- piece between stars is looked for once, to the right of the one before.
 local function trimmed(s)
   local first, last = 1, #s
   while first <= last and string.byte(s, first) == 32 do first = first + 1 end

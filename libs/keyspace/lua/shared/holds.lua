@@ -12,7 +12,7 @@ local function is_amount(value)
   return type(value) == 'number' and value >= 0 and value <= INTEGER_MAX
 end
 
--- The values of a hold by name, or nil. What another than these functions wrote is no hold.
+-- Returns the values of a hold by name, or nil. What another than these functions wrote is no hold.
 local function unpack_hold(packed)
   if not packed then return nil end
   local is_packed, st, acct, model, amt, used, chg, c0, c1, c2, wd, gen, sub, key, price, node, mac, bud, lim = pcall(cmsgpack.unpack, packed)
@@ -54,7 +54,7 @@ local function write_ended_hold(key, hold, ttl_ms, now, latest)
   redis.call('SET', key, pack_hold(hold), 'PX', text(ttl_ms + latest - now))
 end
 
--- Writes what a hold has used, with the node that signed it: a journal that moved is another node's. Never less than was counted.
+-- Writes what a hold has used, with the node that signed it: a journal that moved is another node's. It never notes less than was counted.
 local function note_used(hold, used, mac, node)
   if used < hold.used then return end
   hold.used, hold.mac, hold.node = used, mac or '', node

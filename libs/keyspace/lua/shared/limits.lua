@@ -77,7 +77,7 @@ local function take_limits(own, windows, asked, rid, lease_ms)
   return remembered
 end
 
--- A running request's word: the tokens of its output so far, and its place among those that run.
+-- Renews a running request: counts the tokens of its output so far, and keeps its place among those that run.
 local function renew_limits(remembered, output, rid, now, lease_ms)
   local counted, rate = remembered[2] + output, remembered[3]
   if rate and counted > rate[5] then recount_rates(remembered, counted, counted, now) end

@@ -69,7 +69,7 @@ local function fits_at(window)
   return (oldest + BUCKETS) * window.bucket_ms
 end
 
--- The newest bucket that has anything, for the time at which the whole limit is back.
+-- Returns the newest bucket that has anything, for the time at which the whole limit is back.
 local function reset_ms_of(window, now)
   if window.total <= 0 then return 0 end
   local newest = window.newest

@@ -1,4 +1,4 @@
--- Auto-recharge as a live record states it: `rthr` threshold and `ramt` amount, present only while it is armed.
+-- A live record states auto-recharge as `rthr` threshold and `ramt` amount, present only while it is armed.
 
 -- Tokens that a purchase would add now, 0 when none is due: due are purchases while `balance - held` is at or below the threshold, as many as bring
 -- it above; and one where the balance itself is below `least`, what a request needs at least. What holds take of a larger balance causes none.

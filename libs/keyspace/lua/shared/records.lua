@@ -1,4 +1,4 @@
--- Live records of keys and accounts. A deleted one stays as a tombstone, so that its running streams learn of it; to admission, none is the same.
+-- Keeps live records of keys and accounts. A deleted one stays as a tombstone, so that its running streams learn of it; admission treats it as missing.
 local TOMBSTONE_TTL_MS = 48 * 60 * 60 * 1000
 
 -- Writes `fields` (name, value, ...) unless the record's rev is newer.

@@ -1,13 +1,13 @@
--- Numbers and time. Every number is an integer below 2^53, which Lua's doubles hold exactly.
+-- Reads numbers and time. Every number is an integer below 2^53, which Lua's doubles hold exactly.
 local INTEGER_MAX = 9007199254740991
 
--- Decimal text of an integer: no exponent, and never '-0', which Redis refuses as an integer. Amounts are answered as text too:
+-- Returns the decimal text of an integer: no exponent, and never '-0', which Redis refuses as an integer. Amounts are answered as text too:
 -- clients read integer replies digit by digit and lose the last one close to 2^53.
 local function text(n)
   return string.format('%d', n)
 end
 
--- An argument that must be an integer >= 0; nil when it is anything else.
+-- Reads an argument that must be an integer >= 0; returns nil when it is anything else.
 local function natural(argument)
   if not argument or not string.find(argument, '^%d+$') then return nil end
   local n = tonumber(argument)
@@ -15,7 +15,7 @@ local function natural(argument)
   return n
 end
 
--- An argument that must be an integer of either sign; nil when it is anything else.
+-- Reads an argument that must be an integer of either sign; returns nil when it is anything else.
 local function integer(argument)
   if argument and string.sub(argument, 1, 1) == '-' then
     local n = natural(string.sub(argument, 2))
@@ -29,7 +29,7 @@ local function invalid(what)
   return redis.error_reply('ERR tollgate: invalid ' .. what)
 end
 
--- Unix ms by Redis' own clock. `given` is passed by tests alone.
+-- Returns Unix ms by Redis' own clock. Only tests pass `given`.
 local function clock(given)
   if given and given ~= '' then return tonumber(given) end
   local time = redis.call('TIME')

@@ -22,7 +22,7 @@ export class ClusterState {
     this.#look();
   }
 
-  /** False while all primaries that are connected to refuse. */
+  /** Is false while all primaries that are connected refuse. */
   get isServing(): boolean {
     const primaries = this.#connected();
     return (

@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { CommandWriter } from './command-writer.ts';
 
-/** A command as RESP2 says it, without regard to what it costs. */
+/** Writes a command as RESP2 says it, without regard to what it costs. */
 function asText(parts: readonly (string | number)[]): string {
   const each = parts.map((part) => `$${Buffer.byteLength(String(part))}\r\n${part}\r\n`);
   return `*${parts.length}\r\n${each.join('')}`;
@@ -11,7 +11,7 @@ function asText(parts: readonly (string | number)[]): string {
 const part = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 60 }),
   fc.integer(),
-  // More than is left of a block.
+  // The text is longer than what is left of a block.
   fc.integer({ min: 30_000, max: 70_000 }).map((length) => 'ü'.repeat(length)),
 );
 const command = fc.tuple(

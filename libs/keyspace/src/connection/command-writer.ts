@@ -9,10 +9,7 @@ const FRAME_BYTES = 32;
 /** Up to here a look at each character is faster than the call of Buffer. */
 const SHORT_MAX = 40;
 
-/**
- * Commands in RESP2 (https://redis.io/docs/latest/develop/reference/protocol-spec/), one behind the other, written as bytes at once: as strings they
- * cost twice the CPU, and three times their size in garbage. No byte is written again once it was taken.
- */
+/** Writes commands in RESP2 (https://redis.io/docs/latest/develop/reference/protocol-spec/), one behind the other, as bytes at once: as strings they cost twice the CPU, and three times their size in garbage. No byte is written again once it was taken. */
 export class CommandWriter {
   #block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
   #from = 0;
@@ -89,7 +86,7 @@ function putText(block: Buffer, at: number, text: string): number {
   return to + 2;
 }
 
-/** The line before a string or a list. Answers where it ends. */
+/** Writes the line before a string or a list. Returns where it ends. */
 function putCount(block: Buffer, at: number, kind: number, count: number): number {
   block[at] = kind;
   let to = at + 1;

@@ -4,28 +4,28 @@ import type { RedisConnection } from './redis-connection.ts';
 import { parseRedisUrl } from './redis-url.ts';
 import { SILENCE_MS, SilenceWatch } from './silence-watch.ts';
 
-/** The one place that opens connections to Redis. What decides safety is passed, never left to a library's default. */
+/** Opens connections to Redis; no other code does. What decides safety is passed, never left to a library's default. */
 export type ConnectionRole =
   /** Admission, settlement: pipelined by the event loop's turn, fails at once while Redis is away. */
   | 'hot'
   /** All else that asks and is answered; also BullMQ's producer: fails at once while Redis is away. */
   | 'plain'
-  /** One blocking call at a time: waits for Redis to return. */
+  /** Sends one blocking call at a time and waits for Redis to return. */
   | 'blocking'
-  /** Subscribed channels; subscribes again by itself. */
+  /** Subscribes to channels, and subscribes again by itself. */
   | 'subscriber'
   /** BullMQ's worker: never gives a command up. */
   | 'queue_worker';
 
 export interface OpenRedisOptions {
   role: ConnectionRole;
-  /** Shown in CLIENT LIST. */
+  /** Is shown in CLIENT LIST. */
   name: string;
   /** Called on every connection error; reconnecting is repeated without limit. */
   onError: (error: Error) => void;
 }
 
-/** Longer than any function runs; short enough that a request is refused rather than left hanging. */
+/** Is longer than any function runs, and short enough that a request is refused rather than left hanging. */
 const COMMAND_TIMEOUT_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_DELAY_MAX_MS = 1_000;
@@ -51,7 +51,7 @@ export function openRedis(url: string, { role, name, onError }: OpenRedisOptions
 
 /**
  * A server that owes answers and sends nothing is taken for gone: the connection breaks, and what is asked after that fails at once instead of
- * waiting for its own timeout. A network that swallows packets does not say so. In place of ioredis' `socketTimeout`, which takes a pause of this process for one.
+ * waiting for its own timeout. A network that swallows packets does not say so. It replaces ioredis' `socketTimeout`, which takes a pause of this process for silence.
  */
 function breakWhenSilent(connection: RedisConnection, silenceMs: number): void {
   const watch = (server: Redis): void => {
@@ -133,7 +133,7 @@ function watchServer(
     wasReady = true;
     lostAtMs = undefined;
   };
-  // Also emitted by each attempt to connect that fails.
+  // Each failed attempt to connect emits this too.
   const onClose = (): void => {
     if (wasReady) lostAtMs ??= monotonicNow();
   };
@@ -149,7 +149,7 @@ function watchServer(
   };
 }
 
-/** Resolves when commands can be sent; of a cluster, to every primary that answers in time. Roles without an offline queue refuse commands before. */
+/** Resolves when commands can be sent; for a cluster, when they can be sent to every primary that answers in time. Roles without an offline queue refuse commands before. */
 export async function redisReady(connection: RedisConnection, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs;
   if (connection.status !== 'ready') await becomesReady(connection, timeoutMs);
@@ -245,17 +245,14 @@ function clusterOptions(redisOptions: Options): ClusterOptions & { redisOptions:
     // server that it asks is away, or sees no majority. A call that is made meanwhile is repeated until it is served.
     enableReadyCheck: !waits,
     clusterRetryStrategy: reconnectDelayMs,
-    // A primary that returns is connected to at once, not with the next command: the listener for its return has writes to replay. Not where commands wait: a
-    // server that loses its slots between two attempts to connect would take those that wait for it along, without an answer (ioredis 6.0.0). Without
-    // attempts they are sent to the owner of the slot.
+    // A primary that returns is connected to at once, not with the next command: the listener for its return has writes to replay. This does not apply where commands wait: a server that loses its slots between two attempts to connect would take those that wait for it along, without an answer (ioredis 6.0.0). Without attempts they are sent to the owner of the slot.
     clusterNodeRetryStrategy: waits ? null : reconnectDelayMs,
     scaleReads: 'master',
     // Slots move on failover: notice within seconds even when no MOVED answer says so.
     slotsRefreshInterval: 5_000,
     slotsRefreshTimeout: waits ? 2_000 : 1_000,
     retryDelayOnFailover: RETRY_ON_FAILOVER_MS,
-    // Each repetition waits until the slots were read again, which silent servers delay. Who is to refuse while Redis is away repeats a call once:
-    // enough for a slot that moved.
+    // Each repetition waits until the slots were read again, which silent servers delay. A role that refuses while Redis is away repeats a call once, which is enough for a slot that moved.
     maxRedirections: waits ? Infinity : 1,
     // Two servers that name each other are not asked without a pause.
     retryDelayOnMoved: waits ? RETRY_ON_MOVED_MS : 0,

@@ -18,7 +18,7 @@ export type RedisTarget =
       tls: RedisTls | null;
     };
 
-/** Contents of the client certificate's files, PEM; empty without one. */
+/** Holds the contents of the client certificate's files, PEM; empty without one. */
 export interface RedisTls {
   cert?: string;
   key?: string;
@@ -38,7 +38,7 @@ const CLIENT_CERTIFICATE = ['sslcert', 'sslkey'] as const;
 const DEFAULT_PORTS = { cluster: 6379, sentinel: 26379 } as const;
 
 /**
- * `redis://…` and `rediss://…` (one server), `redis-cluster://[user:password@]h1:p,h2:p`, `redis-sentinel://[user:password@]h1:p,h2:p/<master name>`;
+ * Parses `redis://…` and `rediss://…` (one server), `redis-cluster://[user:password@]h1:p,h2:p`, `redis-sentinel://[user:password@]h1:p,h2:p/<master name>`;
  * `rediss-cluster` and `rediss-sentinel` for TLS, with `?sslcert=FILE&sslkey=FILE` for a client certificate, as PostgreSQL's URLs have it. Reads
  * the files. Throws an Error that shows no password.
  */

@@ -18,7 +18,7 @@ export class ReplyReader {
     return value;
   }
 
-  /** A safe integer, sent as such or as decimal text. */
+  /** Reads a safe integer, sent as such or as decimal text. */
   integer(): number {
     const value = this.#next();
     const number = typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value;

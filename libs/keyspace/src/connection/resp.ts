@@ -1,4 +1,4 @@
-/** Replies in RESP2 as a few functions need them (https://redis.io/docs/latest/develop/reference/protocol-spec/): what ioredis decodes costs twice as much. */
+/** Reads replies in RESP2 as a few functions need them (https://redis.io/docs/latest/develop/reference/protocol-spec/): decoding by ioredis costs twice as much. */
 
 /** An error that Redis answered with; its message is the whole line, as ioredis has it. */
 export class RespError extends Error {
@@ -9,13 +9,13 @@ const [PLUS, MINUS, COLON, DOLLAR, STAR, CR] = [0x2b, 0x2d, 0x3a, 0x24, 0x2a, 0x
 
 const NONE: Buffer = Buffer.alloc(0);
 
-/** A list of which values are missing. */
+/** Is a list of which values are missing. */
 interface OpenList {
   values: unknown[];
   length: number;
 }
 
-/** Replies out of bytes as they arrive. Nothing is read twice, however a reply is cut into packets. */
+/** Reads replies out of bytes as they arrive. It reads nothing twice, however a reply is cut into packets. */
 export class RespReader {
   readonly #onReply: (reply: unknown) => void;
   readonly #open: OpenList[] = [];
@@ -42,7 +42,7 @@ export class RespReader {
     return this.#bytes === pushed ? Buffer.from(left) : left;
   }
 
-  /** False when the rest of the value has not come yet. */
+  /** Returns false when the rest of the value has not come yet. */
   #readOne(): boolean {
     const bytes = this.#bytes;
     const begin = this.#at;

@@ -11,7 +11,7 @@ interface Waiting {
 }
 
 const OPEN_AGAIN_MS = 1_000;
-/** The message that ioredis has for it, which `isUnanswered` knows. It may have run: its sender decides whether to repeat it. */
+/** Is the message that ioredis has for it, which `isUnanswered` knows. The call may have run: its sender decides whether to repeat it. */
 const BROKEN = 'Connection is closed.';
 
 /**
@@ -23,7 +23,7 @@ export class FunctionLane {
   readonly #server: Redis;
   #socket: Socket | null = null;
   #isOpen = false;
-  /** In the order of their replies, from `#next` on. */
+  /** Holds calls in the order of their replies, from `#next` on. */
   #waiting: Waiting[] = [];
   #next = 0;
   #unsent = new CommandWriter();
@@ -147,16 +147,13 @@ export class FunctionLane {
   };
 }
 
-/** Replies between two removals of what was answered. */
+/** Is the number of replies between two removals of answered calls. */
 const FORGET_AT = 1_024;
 
 /** Fits replies that arrive together; a longer one comes in several reads. */
 const READ_BYTES = 64 * 1024;
 
-/**
- * To the server that the library is connected to. Null where its address does not say how: a socket file, or a certificate's name behind Sentinel.
- * All reads fill the same block of memory, which is written over by the next: Node would allocate one of that size for each.
- */
+/** Connects to the server that the library is connected to. Returns null where its address does not say how: a socket file, or a certificate's name behind Sentinel. All reads fill the same block of memory, which the next read overwrites: Node would allocate a block of that size for each. */
 function connectBeside(
   { stream, options }: Redis,
   onBytes: (bytes: Buffer) => void,

@@ -2,7 +2,7 @@ import { Cluster, Command, type Redis } from 'ioredis';
 import { FunctionLane } from './function-lane.ts';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 
-/** A lane to each server of a connection, and which of them a key lives behind. */
+/** Keeps a lane to each server of a connection, and knows which of them a key lives behind. */
 export class FunctionLanes {
   readonly #redis: RedisConnection;
   /** Maps the server's address to its lane. */
@@ -49,7 +49,7 @@ export class FunctionLanes {
 }
 
 const ONLY = 'the only one';
-/** More than there are shards. */
+/** Is more than there are shards. */
 const SLOTS_MAX = 100_000;
 
 function addressOf({ options: { host, port } }: Redis): string {

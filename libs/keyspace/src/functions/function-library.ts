@@ -18,18 +18,18 @@ const LOADED_WITHIN_MS = 3_000;
 const LOADED_POLL_MS = 50;
 
 interface Call {
-  /** The function's name in Redis. */
+  /** Is the function's name in Redis. */
   readonly name: string;
   readonly keys: readonly string[];
   readonly args: readonly (string | number)[];
 }
 
-/** Every server that takes writes: commands without a key go to each of them. */
+/** Returns every server that takes writes: commands without a key go to each of them. */
 export function primariesOf(redis: RedisConnection): Redis[] {
   return redis instanceof Cluster ? redis.nodes('master') : [redis];
 }
 
-/** The Lua functions as Redis holds them: loaded when missing. They are persisted and replicated, so SCRIPT FLUSH, restarts and failovers keep them. */
+/** Calls the Lua functions as Redis holds them: loads them when they are missing. They are persisted and replicated, so SCRIPT FLUSH, restarts and failovers keep them. */
 export class FunctionLibrary {
   readonly #redis: RedisConnection;
   readonly #source: FunctionSource;
@@ -37,7 +37,7 @@ export class FunctionLibrary {
   readonly #loading = new Map<Redis, Promise<void>>();
   readonly #asking = new Map<Redis, Promise<unknown>>();
 
-  /** `lanes`: for the process whose calls are on a request's path. */
+  /** Takes `lanes` for the process whose calls are on a request's path. */
   constructor(
     redis: RedisConnection,
     source: FunctionSource = readFunctionSource(),
@@ -60,10 +60,7 @@ export class FunctionLibrary {
     });
   }
 
-  /**
-   * A call that a lane cannot decide (a slot that moved, a primary that no longer is one) ran nowhere, and takes the library's way. No `async` here, as
-   * each request would pay for its frames.
-   */
+  /** A call that a lane cannot decide (a slot that moved, a primary that no longer is one) ran nowhere, and takes the library's way. This is not `async`, as each request would pay for its frames. */
   #send(call: Call): Promise<unknown> {
     const { name, keys, args } = call;
     const lane = this.#lanes?.laneOf(keys[0] ?? '');
@@ -122,10 +119,7 @@ export class FunctionLibrary {
     }
   }
 
-  /**
-   * On those primaries that lack it, and on those where its name, or one of its functions, has another text: Redis is not trusted, and no release
-   * changes a library under its name. For the control plane, which alone may load. Answers the names of the libraries that it took out.
-   */
+  /** Loads the library on those primaries that lack it, and on those where its name, or one of its functions, has another text: Redis is not trusted, and no release changes a library under its name. Only the control plane may load. Returns the names of the libraries that it removed. */
   async keepLoaded(): Promise<string[]> {
     const removed = await Promise.all(
       primariesOf(this.#redis).map(async (primary) => {
@@ -152,7 +146,7 @@ export class FunctionLibrary {
     return strangers.map(({ name }) => name);
   }
 
-  /** On every primary. Safe to call at any time, by any number of processes. */
+  /** Loads the library on every primary. Any number of processes may call it at any time. */
   async load(): Promise<void> {
     await Promise.all(primariesOf(this.#redis).map((primary) => this.#load(primary)));
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
-/** Chunks before functions, each after what it uses. */
+/** Lists chunks before functions, each after what it uses. */
 const SHARED = [
   'rights',
   'values',
@@ -49,7 +49,7 @@ const FUNCTIONS = {
   publish: { file: 'publish', flags: [] },
 } as const;
 
-/** Those that nodes call. Redis refuses all others to their user. */
+/** Lists the functions that nodes call. Redis refuses all others to their user. */
 export const OF_NODES: ReadonlySet<string> = new Set([
   ...['access', 'inquire', 'admit', 'checkpoint', 'restore', 'settle', 'reap', 'relay'],
 ]);
@@ -58,7 +58,7 @@ export type FunctionName = keyof typeof FUNCTIONS;
 export const FUNCTION_NAMES = Object.keys(FUNCTIONS) as FunctionName[];
 
 export interface FunctionSource {
-  /** Text for FUNCTION LOAD. */
+  /** Is the text for FUNCTION LOAD. */
   text: string;
   /** `tollgate_<hash>`: two releases keep their libraries side by side. */
   library: string;

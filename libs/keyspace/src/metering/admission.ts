@@ -2,20 +2,20 @@ import type { RateWindow, RelayedEvent } from '@tollgate/contracts';
 import type { RateOwner } from '../records/live-limits.ts';
 import type { NamedScopes, ScopeKind } from '../scope-value.ts';
 
-/** Holds the arguments of `admit`, and below are its answers. All token amounts are charged tokens; all times Unix ms. */
+/** Holds the arguments of `admit`, and below are its answers. All token amounts are charged tokens; all times are in Unix ms. */
 export interface AccessRequest {
   accountId: number;
   keyHash: string;
-  /** 32 hex digits, or '' when unknown. */
+  /** Has 32 hex digits, or is '' when unknown. */
   addressHex: string;
 }
 
 export interface InquiryRequest extends AccessRequest {
-  /** Inquiries a minute of a key whose rpm is lower. */
+  /** Limits the inquiries a minute of a key whose rpm is lower. */
   limitAtLeast: number;
-  /** Inquiries a minute of a key without an rpm. */
+  /** Limits the inquiries a minute of a key without an rpm. */
   limitWithoutRpm: number;
-  /** It counts in the key's windows of requests too. False by default. */
+  /** It counts in the key's windows of requests too. The default is false. */
   isRequest?: boolean;
 }
 
@@ -23,41 +23,38 @@ export interface AdmitRequest {
   /** UUIDv7. */
   rid: string;
   accountId: number;
-  /** SHA-256 hex of the presented key. */
+  /** Is the SHA-256 of the presented key, in hex. */
   keyHash: string;
   modelId: number;
   modelName: string;
   priceVersionId: number;
-  /** Micro-units for a million charged tokens; undefined where it is not known: budgets in money then refuse. */
+  /** Is in micro-units for a million charged tokens; undefined where it is not known: budgets in money then refuse. */
   pricePerMillion?: number | undefined;
   /** The full bound the node would like to hold. */
   wantTokens: number;
-  /** Refuse below this: the prompt bound plus one token. */
+  /** Is the prompt bound plus one token: with fewer tokens the request is refused. */
   minTokens: number;
-  /** Plain tokens of the prompt, for the limits of key and account: estimated, and at most. 0 by default. */
+  /** Counts the plain tokens of the prompt at most, for the limits of key and account. The default is 0. */
   promptTokens?: number;
   promptTokensMax?: number;
-  /** Plain tokens that the hold can be used for, for budgets that count them: `base`, and `rate` for each million charged. Not known by default: such budgets then refuse. */
+  /** Bounds the plain tokens that the hold can be used for, for budgets that count them: `base`, and `rate` for each million charged. By default it is not known: such budgets then refuse. */
   plainTokens?: { rate: number; base: number };
-  /** Caller's address as 32 hex digits (IPv4 mapped), for the key's allow-list; '' when unknown. */
+  /** Is the caller's address as 32 hex digits (IPv4 mapped), for the key's allow-list; '' when unknown. */
   addressHex: string;
-  /** Requests of one subscription at a time; 0 = no limit. */
+  /** Limits the requests of one subscription at a time; 0 means no limit. */
   concurrencyMax: number;
-  /**
-   * Requests of the subscription that have ended on this node and whose settlement was not sent to Redis yet: they do not count as running.
-   * Asked right before the call: a settlement that was sent before it has been counted by Redis then.
-   */
+  /** Counts the requests of the subscription that have ended on this node and whose settlement was not sent to Redis yet: they do not count as running. It is called right before the call: a settlement that was sent before it has been counted by Redis then. */
   endedHere?: () => number;
   leaseMs: number;
   /** Node address `<name>:<worker>`; the worker sends acknowledgements there. */
   node: string;
-  /** False for a request that rates of requests counted when another model was to answer it. True by default. */
+  /** Is false for a request that rates of requests counted when another model was to answer it. The default is true. */
   isCounted?: boolean;
-  /** Less than `wantTokens` would shorten the output: `recharge_due` instead, while a purchase is due that brings all of it. False by default. */
+  /** Is true where less than `wantTokens` would shorten the output: the answer is `recharge_due` instead, while a purchase is due that brings all of it. The default is false. */
   isWhole?: boolean;
-  /** For budgets that count each session or each end user by itself. None by default. */
+  /** Names session and end user for budgets that count each of them by itself. The default is none. */
   scopes?: NamedScopes | undefined;
-  /** Takes at most half of what is free; where `minTokens` is more than that, it and half of the rest. False by default. */
+  /** Takes at most half of what is free; where `minTokens` is more than that, takes it and half of the rest. The default is false. */
   leavesHalf?: boolean;
 }
 
@@ -67,7 +64,7 @@ export interface WindowState {
   window: RateWindow;
   /** Names the owner of the rate. */
   owner: RateOwner;
-  /** Globs of the models that it counts; '' = all. */
+  /** Holds globs of the models that it counts; '' means all. */
   models: string;
   limit: number;
   remaining: number;
@@ -83,11 +80,11 @@ export type AdmitReply =
       keyId: number;
       subscriptionId: number;
       generation: number;
-      /** The expiry of the key; 0 = never. */ expiresAtMs: number;
-      /** Tokens of an answer that the key may have at most; 0 = no limit. */
+      /** Is the expiry of the key; 0 means never. */ expiresAtMs: number;
+      /** Limits the tokens of an answer that the key may have; 0 means no limit. */
       outputTokensMax: number;
-      /** To be journalled: see HoldRef. */ epoch: string;
-      /** Its claims on budgets, as `readClaims` reads them; '' without any. */
+      /** Is to be journalled: see HoldRef. */ epoch: string;
+      /** Holds its claims on budgets, as `readClaims` reads them; '' without any. */
       claims: string;
       windows: WindowState[];
     }
@@ -127,7 +124,7 @@ export type AdmitReply =
 /** Says that the rest of a budget is too small for the request. Amounts are in the budget's unit, in micro-units for money. */
 export interface BudgetExceeded {
   kind: 'budget_exceeded';
-  /** Charged tokens that the budget has left. */
+  /** Counts the charged tokens that the budget has left. */
   leftTokens: number;
   budgetId: number;
   unit: 'charged_tokens' | 'tokens' | 'money' | 'requests';
@@ -162,23 +159,20 @@ export interface HoldRef {
   rid: string;
   accountId: number;
   modelId: number;
-  /**
-   * Epoch under which the hold was taken. When given, a shard that was rebuilt since answers `fenced`: the final then goes to the control plane's
-   * journal endpoint, so that no usage is booked twice. When absent, the epoch this process knows is used.
-   */
+  /** Is the epoch under which the hold was taken. When it is given, a shard that was rebuilt since answers `fenced`: the final then goes to the control plane's journal endpoint, so that no usage is booked twice. When it is absent, the epoch that this process knows is used. */
   epoch?: string;
 }
 
 export interface CheckpointRequest extends HoldRef {
   keyHash: string;
-  /** Address of the node that follows the request now, as in `AdmitRequest`. */
+  /** Is the address of the node that follows the request now, as in `AdmitRequest`. */
   node: string;
   usedTokens: number;
   /** Holds the claims that `admit` returned. They are signed together with the use. */
   claims?: string | undefined;
-  /** Plain tokens of the output so far, for the rates of key and account. 0 by default. */
+  /** Counts the plain tokens of the output so far, for the rates of key and account. The default is 0. */
   outputTokens?: number;
-  /** Additional tokens to hold; 0 = only report and renew. */
+  /** Counts the additional tokens to hold; 0 means that the call only reports and renews. */
   extendTokens: number;
   leaseMs: number;
 }
@@ -190,17 +184,17 @@ export type CheckpointReply =
   | { kind: 'gone'; state: 'reaped' | 'done' | 'none' }
   | { kind: 'fenced' };
 
-/** The whole of a hold that Redis has lost. `epoch` is that of the shard now, journalled before the call: the final goes there. */
+/** Describes the whole of a hold that Redis has lost. `epoch` is that of the shard now, journalled before the call: the final goes there. */
 export interface RestoreRequest extends Required<HoldRef> {
   subscriptionId: number;
   keyId: number;
   priceVersionId: number;
   generation: number;
-  /** Its claims on budgets, which it has again; '' without any, as by default. */
+  /** Holds its claims on budgets, which it has again; '' without any, as by default. */
   claims?: string | undefined;
-  /** Node address, as in `AdmitRequest`. */
+  /** Is the node address, as in `AdmitRequest`. */
   node: string;
-  /** The amount that it held. Less is held if others have taken it meanwhile; 0 at least. */
+  /** Is the amount that it held. Less is held if others have taken it meanwhile; the least is 0. */
   wantTokens: number;
   usedTokens: number;
   leaseMs: number;
@@ -213,13 +207,13 @@ export type RestoreReply =
 
 export interface SettleRequest extends HoldRef {
   chargeTokens: number;
-  /** Plain tokens, for the rates of key and account: all, and without those that were read from a cache. 0 by default. */
+  /** Counts plain tokens for the rates of key and account: all, and without those that were read from a cache. The default is 0. */
   ratedTokens?: { all: number; uncached: number };
-  /** JSON text of the `UsageFinal`. */
+  /** Is the JSON text of the `UsageFinal`. */
   payload: string;
-  /** Its claims on budgets, for the case that Redis has no trace of its hold; '' without any, as by default. */
+  /** Holds its claims on budgets, for the case that Redis has no trace of its hold; '' without any, as by default. */
   claims?: string | undefined;
-  /** Emit the events again although the hold is done (the acknowledgement never came). */
+  /** Emits the events again although the hold is done (the acknowledgement never came). */
   reEmit: boolean;
 }
 export type SettleReply =
@@ -242,7 +236,7 @@ export interface CreditRequest {
   modelId: number;
   subscriptionId: number;
   seq: number;
-  /** Negative only for a reconciliation. */
+  /** Is negative only for a reconciliation. */
   deltaTokens: number;
 }
 export type CreditReply =
@@ -270,10 +264,10 @@ export type WithdrawReply =
   | { kind: 'fenced' };
 
 export interface RelayRequest {
-  /** The relaying process: unique per process, the same from poll to poll. */
+  /** Names the relaying process: unique per process, the same from poll to poll. */
   owner: string;
   leaseMs: number;
-  /** Outbox ids of the last batch, now safely in the queue; at most 1,000. */
+  /** Lists the outbox ids of the last batch, now safely in the queue; at most 1,000. */
   relayedIds: readonly string[];
   entriesMax: number;
   /** Sum of payload bytes; one entry is always returned. */
@@ -281,10 +275,10 @@ export interface RelayRequest {
   expiredHoldsMax: number;
 }
 export interface RelayBatch {
-  /** Shard name, e.g. `s03`. */
+  /** Is the shard's name, such as `s03`. */
   shard: string;
   entries: RelayedEvent[];
-  /** To be reaped. */
+  /** Lists the holds to be reaped. */
   expiredHolds: HoldRef[];
   outboxLength: number;
 }

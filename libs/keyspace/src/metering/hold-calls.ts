@@ -7,7 +7,7 @@ import type {
 import { scopeValue } from '../scope-value.ts';
 import { identifier, keys, natural, parseNodeAddress } from '../keys.ts';
 
-/** KEYS of a function and its ARGV, less the epoch before them and the clock behind them. */
+/** Holds the KEYS of a function and its ARGV, less the epoch before them and the clock behind them. */
 export interface FunctionCall {
   keys: string[];
   args: (string | number)[];
@@ -95,7 +95,7 @@ export function restoreCall(shard: string, request: RestoreRequest): FunctionCal
   };
 }
 
-/** The argument of `admit` that limits and budgets judge a request by, as `asked_of` of limits.lua reads it. */
+/** Returns the argument of `admit` by which limits and budgets judge a request, as `asked_of` of limits.lua reads it. */
 export function askedArgument(request: AdmitRequest): string {
   const { accountId, promptTokens = 0, promptTokensMax = 0, scopes = {}, plainTokens } = request;
   const prompt = `${natural(promptTokens, 'promptTokens')},${natural(promptTokensMax, 'promptTokensMax')}`;

@@ -15,7 +15,7 @@ import { readRateField } from '../records/live-limits.ts';
 import { toBudgetExceeded, toValueRequired } from './budget-replies.ts';
 import { ReplyReader } from '../connection/reply-reader.ts';
 
-/** Lua's replies as the types of admission.ts, one function per Lua function. The first word of each reply says what follows. */
+/** Reads Lua's replies as the types of admission.ts, with one function per Lua function. The first word of each reply says what follows. */
 const DENIED = [
   'KEY_UNKNOWN',
   'KEY_DISABLED',

@@ -50,10 +50,7 @@ export interface MeteringStoreParts {
   now?: () => number;
 }
 
-/**
- * The typed twin of lua/: one method per function, one Redis round trip each. A missing or changed epoch answers `fenced`.
- * Calls that start something look once whether the epoch has changed and try again. `checkpoint`, `restore` and `settle` do not: the epoch of their hold may be gone.
- */
+/** Is the typed twin of lua/: one method per function, one Redis round trip each. A missing or changed epoch answers `fenced`. Calls that start something look once whether the epoch has changed and try again. `checkpoint`, `restore` and `settle` do not: the epoch of their hold may be gone. */
 export class MeteringStore {
   readonly #library: FunctionLibrary;
   readonly #epochs: EpochCache;
@@ -141,7 +138,7 @@ export class MeteringStore {
     return toCheckpointReply(await this.#library.call('checkpoint', call.keys, args));
   }
 
-  /** The epoch the account's shard has now, read again; null while it has none or is being filled. */
+  /** Reads again the epoch that the account's shard has now; null while it has none or is being filled. */
   epochOf(accountId: number): Promise<string | null> {
     return this.#epochs.refresh(this.shardOf(accountId));
   }
@@ -230,7 +227,7 @@ export class MeteringStore {
     );
   }
 
-  /** One poll of a shard's outbox. Not fenced: an outbox is emptied whatever happened to its shard. */
+  /** Polls a shard's outbox once. It is not fenced: an outbox is emptied whatever happened to its shard. */
   async relay(shard: string, request: RelayRequest): Promise<RelayReply> {
     const reply = toRelayReply(await this.#relay(shard, request), shard);
     if (!reply) throw new RangeError('leaseMs must be positive; give a lease up with releaseRelay');

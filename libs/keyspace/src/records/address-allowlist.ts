@@ -40,7 +40,7 @@ function normaliseEntry(entry: string): string {
   return `${hexOf(bytesOf(address).map((byte, index) => byte & maskOf(mappedBits - index * 8)))}/${mappedBits}`;
 }
 
-/** 16 bytes. */
+/** Returns 16 bytes. */
 function bytesOf(address: string): number[] {
   const parsed = ipaddr.parse(address);
   return parsed instanceof ipaddr.IPv4
@@ -48,7 +48,7 @@ function bytesOf(address: string): number[] {
     : parsed.toByteArray();
 }
 
-/** Mask of a byte of which `bits` leading bits count. */
+/** Returns the mask of a byte of which `bits` leading bits count. */
 function maskOf(bits: number): number {
   return (0xff << (8 - Math.min(8, Math.max(0, bits)))) & 0xff;
 }

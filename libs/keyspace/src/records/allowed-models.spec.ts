@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isModelAllowed } from './allowed-models.ts';
 
-/** Few letters, so that patterns often match. */
+/** The texts have few letters, so that patterns often match. */
 const text = fc.string({ unit: fc.constantFrom('a', 'b', '-'), maxLength: 6 });
 const pattern = fc.string({
   unit: fc.constantFrom('a', 'b', '-', '*'),

@@ -2,7 +2,7 @@ import type { Rate } from '@tollgate/contracts';
 
 export interface LiveAccount {
   accountId: number;
-  /** Over all its keys. None by default. */
+  /** Holds the rates over all its keys. The default is none. */
   rates?: readonly Rate[];
   /** `active` admits; any other value refuses and is reported. `deleted` expires after 48 h. */
   status: string;

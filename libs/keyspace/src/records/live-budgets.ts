@@ -12,22 +12,22 @@ export interface LiveBudget {
 
 /** Says what the ledger has used of a budget in one period, for one value or ('') all requests together. */
 export interface UsedBudget {
-  /** `<budget>:<period>` */
+  /** Is `<budget>:<period>`. */
   name: string;
   value: string;
   used: number;
-  /** Unix seconds at which the period ends; 0 where it has no end. */
+  /** Is the Unix second at which the period ends; 0 where it has no end. */
   ends: number;
 }
 
-/** Both as `budget-values.lua` has them. */
+/** Both equal those of `budget-values.lua`. */
 const VALUE_KEPT_MS = 2 * 86_400_000;
 const VALUES_KEPT_MS = 94 * 86_400_000;
 const SCANNED = 500;
 const PERIOD_NAME = /^(\d+):(\d+)$/;
 const PERIOD_COUNTS = /^(-?\d+),(-?\d+)$/;
 
-/** The counters of an account's budgets, by budget and period: `<budget>:<period>` each. The functions change them; this reads, fills and forgets them. */
+/** Keeps the counters of an account's budgets, by budget and period: `<budget>:<period>` each. The functions change them; this class reads, fills and forgets them. */
 export class LiveBudgets {
   readonly #redis: RedisConnection;
   readonly #shards: number;
@@ -37,7 +37,7 @@ export class LiveBudgets {
     this.#shards = shards;
   }
 
-  /** Counts of one value, or ('') of the budgets without values. Fields that other programs wrote are left out. */
+  /** Reads the counts of one value, or ('') of the budgets without values. Fields that other programs wrote are omitted. */
   async read(accountId: number, value = ''): Promise<LiveBudget[]> {
     const found = await this.#redis.hgetall(this.#place(accountId, value));
     return Object.entries(found).flatMap(([name, counts]) => {
@@ -65,7 +65,7 @@ export class LiveBudgets {
     return { kind: 'applied' };
   }
 
-  /** Forgets all of an account. */
+  /** Forgets all budgets of an account. */
   async discard(accountId: number): Promise<{ kind: 'applied' }> {
     const lists = Object.values(SCOPE_KINDS).map((kind) => this.#values(accountId, kind));
     for (const list of lists) {

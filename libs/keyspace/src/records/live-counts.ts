@@ -4,7 +4,7 @@ import { identifier, keys, natural, shardNames, shardOf } from '../keys.ts';
 import { ReplyReader } from '../connection/reply-reader.ts';
 import type { SubscriptionRef } from './subscription-balance.ts';
 
-/** Holds Redis' own count of a subscription's holds, and the sum of its open holds. Charged tokens. */
+/** Holds Redis' own count of a subscription's holds, and the sum of its open holds. Both are in charged tokens. */
 export interface Recounted extends SubscriptionRef {
   before: string;
   held: number;
@@ -44,7 +44,7 @@ export class LiveCounts {
 
   /**
    * Counts what these subscriptions hold, and what all others in their shards do that run requests. Answers those that were wrong.
-   * One call a shard, which reads each of its open holds. A fenced shard is left as it is.
+   * It makes one call a shard, which reads each of its open holds. A fenced shard is left as it is.
    */
   async recountHolds(subscriptions: readonly SubscriptionRef[]): Promise<Recounts> {
     const byShard = Map.groupBy(subscriptions, ({ accountId }) => shardOf(accountId, this.#shards));
@@ -64,7 +64,7 @@ export class LiveCounts {
     used,
   }: {
     accountId: number;
-    /** `<budget>:<period>` */
+    /** Is `<budget>:<period>`. */
     name: string;
     /** Names a session or an end user; '' where the budget counts all requests together. */
     value: string;
@@ -83,7 +83,7 @@ export class LiveCounts {
     return reply.kind === 'compared' ? reply.before : null;
   }
 
-  /** One shard whose holds cannot be read keeps no other from being counted. Throws only when none could be. */
+  /** One shard whose holds cannot be read keeps no other from being counted. It throws only when no shard could be counted. */
   async #recountEach(
     shards: readonly (readonly [string, readonly SubscriptionRef[]])[],
   ): Promise<Recounts> {
@@ -97,7 +97,7 @@ export class LiveCounts {
     };
   }
 
-  /** False when the record is not as it was found any more, or the shard is fenced. `seq`: of the last credit that PostgreSQL has given. */
+  /** Returns false when the record is not as it was found any more, or the shard is fenced. `seq` is that of the last credit that PostgreSQL has given. */
   async resetCredits({
     accountId,
     modelId,

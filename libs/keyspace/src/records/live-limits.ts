@@ -7,12 +7,12 @@ import {
 } from '@tollgate/contracts';
 import { z } from 'zod';
 
-/** Buckets of a window, as lua/shared/rates.lua counts. */
+/** Is the number of buckets of a window, as lua/shared/rates.lua counts. */
 export const BUCKETS = 60;
 
-/** The limits of a live record: those by name, and rates of their own models. */
+/** Holds the limits of a live record: those by name, and rates of their own models. */
 export interface LiveLimits extends KeyLimits {
-  /** The rates of tokens by name count what was read from a cache. */
+  /** Is true where the rates of tokens by name count what was read from a cache. */
   countsCacheReads: boolean;
   rates: readonly Rate[];
 }
@@ -35,7 +35,7 @@ export function rateField(
   return `${PREFIXES[owner]}${window}${models === '' ? '' : ` ${models}`}`;
 }
 
-/** Every rate of a record, those by name first. */
+/** Returns every rate of a record, those by name first. */
 function ratesOf(limits: LiveLimits): Rate[] {
   const { countsCacheReads, rates } = limits;
   const named = RATE_WINDOWS.flatMap(({ name: window }) =>

@@ -22,24 +22,24 @@ import {
 /** One command removes this many holds of a shard. */
 const FORGOTTEN_AT_ONCE = 500;
 
-/** The copies in Redis of keys, accounts and subscriptions that every admission reads. Written by the control plane from its rows. */
+/** Describes the copies in Redis of keys, accounts and subscriptions that every admission reads. The control plane writes them from its rows. */
 export interface LiveKey extends LiveLimits {
   accountId: number;
-  /** SHA-256 hex. */
+  /** Is the SHA-256 in hex. */
   keyHash: string;
   id: number;
   status: 'enabled' | 'disabled' | 'deleted';
-  /** Unix ms; 0 = never. */
+  /** Is in Unix ms; 0 means never. */
   expiresAtMs: number;
-  /** Comma-separated globs; '' or '*' = all subscribed models. */
+  /** Holds comma-separated globs; '' or '*' allows all subscribed models. */
   allowedModels: string;
   /** The result of `normaliseAllowlist`; '' = any address. */
   allowlist: string;
   /** Running streams may finish although the key was disabled or deleted. */
   drain: boolean;
-  /** The row's revision: an older write never replaces a newer one. */
+  /** Is the row's revision: an older write never replaces a newer one. */
   revision: number;
-  /** Its budgets as `budgets.lua` reads them; '' without any, as by default. */
+  /** Holds its budgets as `budgets.lua` reads them; '' without any, as by default. */
   budgets?: string;
 }
 
@@ -52,23 +52,23 @@ export interface LiveSubscription {
   generation: number;
   drain: boolean;
   revision: number;
-  /** The id of the last withdrawal, so that a rebuilt shard still withdraws the tokens that older holds release. */
+  /** Is the id of the last withdrawal, so that a rebuilt shard still withdraws the tokens that older holds release. */
   withdrawalId: string | null;
-  /** While it is armed: switched on, and no purchase of it was refused since. Charged tokens. */
+  /** Is present while auto-recharge is armed: switched on, and no purchase of it was refused since. Both are in charged tokens. */
   autoRecharge?: { threshold: number; amount: number } | null;
-  /** For a lost shard: used where Redis has no balance for this subscription, or where it `replaces` an altered record. `balance` = balance less overdraft. */
+  /** Serves a lost shard: it is used where Redis has no balance for this subscription, or where it `replaces` an altered record. `balance` is balance less overdraft. */
   opening?: { balance: number; creditSeq: number; replaces?: boolean };
 }
 
-/** A subscription's balance together with the last event of its shard at that very moment. */
+/** Holds a subscription's balance together with the last event of its shard at that very moment. */
 export interface BalanceMark extends SubscriptionBalance {
   shard: string;
-  /** The id of the last event ever written to the shard's outbox; `0-0` before the first. */
+  /** Is the id of the last event ever written to the shard's outbox; `0-0` before the first. */
   outboxId: string;
 }
 
 export type PutReply =
-  /** `creditSeq`: of a subscription, the last credit that its balance has. */
+  /** Has as `creditSeq` the last credit that the balance of a subscription has. */
   { kind: 'applied' | 'stale'; creditSeq: number } | { kind: 'fenced' };
 
 export interface LiveRecordsParts {
@@ -192,7 +192,7 @@ export class LiveRecords {
     );
   }
 
-  /** Live balances of many subscriptions, in the order asked; null where Redis has none. Throws `UnreadableBalance`. Accounts of different shards are never read in one command. */
+  /** Returns the live balances of many subscriptions, in the order asked; null where Redis has none. Throws `UnreadableBalance`. Accounts of different shards are never read in one command. */
   getBalances(subscriptions: readonly SubscriptionRef[]): Promise<(SubscriptionBalance | null)[]> {
     return Promise.all(subscriptions.map((subscription) => this.#getBalance(subscription)));
   }
@@ -213,7 +213,7 @@ export class LiveRecords {
     return read && { ...read, shard, outboxId: stream?.[0] ? '0-0' : lastGeneratedId(stream?.[1]) };
   }
 
-  /** Id of the oldest event that is still in the shard's outbox; null when it is empty. */
+  /** Returns the id of the oldest event that is still in the shard's outbox; null when it is empty. */
   async oldestEvent(shard: string): Promise<string | null> {
     const [entry] = await this.#redis.xrange(keys.outbox(shard), '-', '+', 'COUNT', 1);
     return entry?.[0] ?? null;

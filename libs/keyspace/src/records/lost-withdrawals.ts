@@ -3,7 +3,7 @@ import type { FunctionLibrary } from '../functions/function-library.ts';
 import { identifier, keys, natural, requestId, shardOf } from '../keys.ts';
 import { ReplyReader } from '../connection/reply-reader.ts';
 
-/** A withdrawal (seq 0) as the ledger has it. */
+/** Describes a withdrawal (seq 0) as the ledger has it. */
 export interface RepeatWithdrawalRequest {
   accountId: number;
   modelId: number;
@@ -14,7 +14,7 @@ export interface RepeatWithdrawalRequest {
 /** Holds what the request `rid` released into a withdrawal (seq 2), as the ledger has it. */
 export interface RepeatReleaseRequest extends RepeatWithdrawalRequest {
   rid: string;
-  /** Unix ms by the shard's clock: of the id of its event. */
+  /** Is in Unix ms by the shard's clock, from the id of its event. */
   releasedAtMs: number;
 }
 export type RepeatReply =
@@ -36,7 +36,7 @@ export interface LostWithdrawalsParts {
   now?: () => number;
 }
 
-/** Brings withdrawals that the ledger knows back into a Redis that has lost the end of what it wrote. Repeating one it knows changes nothing. */
+/** Brings withdrawals that the ledger knows back into a Redis that has lost the end of what it wrote. Repeating a withdrawal that it knows changes nothing. */
 export class LostWithdrawals {
   readonly #library: FunctionLibrary;
   readonly #epochs: EpochCache;
@@ -50,7 +50,7 @@ export class LostWithdrawals {
     this.#shards = natural(shards, 'shards');
   }
 
-  /** In the order of their ids, and before what was released into them. */
+  /** Repeats a withdrawal. Callers do so in the order of their ids, and before what was released into them. */
   repeatWithdrawal(request: RepeatWithdrawalRequest): Promise<RepeatReply> {
     const shard = shardOf(request.accountId, this.#shards);
     const call = { name: 'repeat_withdrawal', keys: this.#bookKeys(shard, request) } as const;

@@ -9,7 +9,7 @@ export interface SubscriptionBalance extends SubscriptionRef {
   id: number;
   status: string;
   generation: number;
-  /** Charged tokens; negative by what was used beyond any balance. */
+  /** Counts charged tokens; it is negative by what was used beyond any balance. */
   balance: number;
   held: number;
   /** Requests running now. */

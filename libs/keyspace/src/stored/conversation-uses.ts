@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import { keys, shardOf } from '../keys.ts';
 import type { RedisConnection } from '../connection/redis-connection.ts';
 
-/** A conversation that an upstream has stored for an account. */
+/** Names a conversation that an upstream has stored for an account. */
 export interface ConversationPlace {
   accountId: number;
   upstreamId: number;
-  /** Native. */
+  /** Is the upstream's own id of the conversation. */
   conversationId: string;
 }
 
-/** The models that requests used a conversation with. */
+/** Lists the models with which requests used a conversation. */
 export interface ConversationUse {
   modelIds: readonly number[];
   /** Is false where the list may lack models: Redis has lost its beginning, or the conversation is older than the list. */
@@ -38,7 +38,7 @@ export class ConversationUses {
     return this.#note(place, FROM_BEGINNING);
   }
 
-  /** Write this before its upstream sees the request. */
+  /** Notes that a model uses the conversation; call it before the upstream sees the request. */
   use(place: ConversationPlace, modelId: number): Promise<void> {
     return this.#note(place, String(modelId));
   }

@@ -25,7 +25,7 @@ const FAMILIES = {
 };
 
 describe('the tokens of an image', () => {
-  // The providers' own examples, and images at the edge of one more piece.
+  // These are the providers' own examples, and images at the edge of one more piece.
   test.each([
     ['gpt-4o', 1_024, 1_024, 765],
     ['gpt-4o', 2_048, 4_096, 1_105],

@@ -12,7 +12,7 @@ export interface ImageInput {
 /** Bounds what a family counts for an image. */
 export interface ImageBound {
   of(size: Pixels, detail: ImageInput['detail']): number;
-  /** The tokens of the largest image in the dearest detail. */
+  /** Counts the tokens of the largest image in the dearest detail. */
   largest: number;
 }
 

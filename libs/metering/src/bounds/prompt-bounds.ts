@@ -22,7 +22,7 @@ export interface PromptBound {
   toolPrompt: number;
   images: ImageBound;
   source: string;
-  /** The date on which the source was read. */
+  /** Is the date on which the source was read. */
   asOf: string;
 }
 

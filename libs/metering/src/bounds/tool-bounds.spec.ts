@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { TOOL_BOUNDS, toolTokens } from './tool-bounds.ts';
 
-// Figures that the vendor publishes or that a recorded report shows.
+// Figures come from the vendor's pages or from a recorded report.
 test.each([
   ['computer', 735 + 499],
   ['bash', 245],

@@ -1,10 +1,10 @@
 /** Bounds the plain tokens that a vendor's tool adds to a prompt, beside its definition in the request. */
 export interface ToolBound {
-  /** The tool's name without its version. */
+  /** Is the tool's name without its version. */
   tool: string;
   tokens: number;
   source: string;
-  /** The date on which the source was read. */
+  /** Is the date on which the source was read. */
   asOf: string;
 }
 
@@ -53,7 +53,7 @@ const TOKENS = new Map(TOOL_BOUNDS.map(({ tool, tokens }) => [tool, tokens]));
 /** Bounds a tool that is not in the table. */
 const LARGEST = Math.max(...TOKENS.values());
 
-/** Returns the tokens that these vendor tools add together, by their names without versions. An unknown tool counts as the largest known one. */
+/** Returns the tokens that these vendor tools add together, by their names without versions. Each unknown tool counts as the largest known one. */
 export function toolTokens(tools: readonly string[]): number {
   return tools.reduce((sum, tool) => sum + (TOKENS.get(tool) ?? LARGEST), 0);
 }

@@ -4,10 +4,10 @@ export interface EstimateFamily {
   pattern: RegExp;
   /** The coefficients of a prompt, in order: base, message, text, tool prompt, tool, definitions, call in the history, names and arguments of calls. */
   prompt: readonly [number, number, number, number, number, number, number, number];
-  /** The coefficients of an answer, in order: base, text, call, argument. */
+  /** Holds the coefficients of an answer, in order: base, text, call, argument. */
   output: readonly [number, number, number, number];
   image: 'area' | 'tiles' | 'patches' | 'blocks';
-  /** The tokens per page of a document. */
+  /** Counts the tokens per page of a document. */
   page: number;
 }
 

@@ -4,25 +4,25 @@ import { ESTIMATE_FAMILIES, NEUTRAL, type EstimateFamily } from './coefficients.
 /** Holds the parts of a prompt, tokenised by o200k piece by piece. */
 export interface PromptCounts {
   textTokens: number;
-  /** The tokens of tool definitions. */
+  /** Counts the tokens of tool definitions. */
   toolTokens: number;
-  /** The tokens of names and arguments of calls in the history. */
+  /** Counts the tokens of names and arguments of calls in the history. */
   callTokens: number;
   messages: number;
   tools: number;
   calls: number;
   /** null means an unknown size. */
   images: readonly (Pixels | null)[];
-  /** The tokens of documents. */
+  /** Counts the tokens of documents. */
   pages: number;
 }
 
 /** Holds the parts of an answer, tokenised by o200k. */
 export interface OutputCounts {
-  /** The tokens of all output: text, shown thinking, names and arguments of calls. */
+  /** Counts the tokens of all output: text, shown thinking, names and arguments of calls. */
   textTokens: number;
   calls: number;
-  /** The number of arguments of all calls. */
+  /** Is the number of arguments of all calls. */
   arguments: number;
 }
 

@@ -21,12 +21,12 @@ export interface ProviderAnswers {
 export interface WholeAnswer {
   /** Is null when the answer reports no usage, or an impossible one. */
   readonly usage: ReportedUsage | null;
-  /** All generated text, which is counted where usage is missing. */
+  /** Is all generated text, which is counted where usage is missing. */
   readonly outputText: string;
-  /** The number of tool calls in the output. */
+  /** Is the number of tool calls in the output. */
   readonly calls: number;
   /** Returns the number of top-level arguments of those calls. */
   readonly callArguments: () => number;
-  /** The native id of an answer that its upstream is still making. */
+  /** Is the native id of an answer that its upstream is still making. */
   readonly unfinished?: string | null;
 }

@@ -233,7 +233,7 @@ test('a body that is read in turns is read alike, and refused alike, with a paus
     ...prompt,
     text: prompt.text(),
   });
-  // Scan, JSON, fields, schema.
+  // The four turns are scan, JSON, fields and schema.
   expect(turns.taken).toBe(4);
   for (const bad of ['{', '[]', '{"model":"m","model":"n"}', '{"model":"m","max_output_tokens":1}'])
     await expect(parseAskInTurns('chat', Buffer.from(bad), { pause })).rejects.toThrow(

@@ -13,7 +13,7 @@ import { promptFacts } from './prompt-facts.ts';
 import { readBody, readBodyInTurns, type Pause, type ReadBody } from './read-body.ts';
 import { countTokensSchema, responsesRequestSchema, SCHEMAS } from './request-schemas.ts';
 
-/** Reads a request body once. Throws `InvalidRequest` naming the field. */
+/** Reads a request body once. It throws `InvalidRequest` naming the field. */
 export function parseAsk(
   protocol: ClientProtocol,
   raw: Uint8Array,
@@ -51,7 +51,7 @@ function pathAsk(protocol: ClientProtocol, read: ReadBody, call: PathCall): Ask 
   return protocol === 'embed' ? embedAsk(read, call) : generateAsk(read, call);
 }
 
-/** A request for vectors of Gemini: the request of embeddings that says the same, and its own bytes. */
+/** Reads a request for vectors of Gemini: the request of embeddings that says the same, and its own bytes. */
 function embedAsk({ raw, body, layout }: ReadBody, call: PathCall): Ask {
   const { body: twin, native, embed } = embedTwinOf(body, call);
   const read = readBody(jsonBytes(twin));
@@ -65,7 +65,7 @@ function embedAsk({ raw, body, layout }: ReadBody, call: PathCall): Ask {
   };
 }
 
-/** A request of Gemini: the chat request that says the same, and its own bytes. Each byte of it counts as text but for inline data, so that no spelling of a member hides one. */
+/** Reads a request of Gemini: the chat request that says the same, and its own bytes. Each byte of it counts as text but for inline data, so that no spelling of a member hides one. */
 function generateAsk({ raw, body, layout }: ReadBody, call: PathCall): Ask {
   const { body: twin, native, outputLimit } = twinOf(body, call);
   const read = readBody(jsonBytes(twin));
@@ -153,7 +153,7 @@ function largest(fields: readonly FoundField[], role: 'limit' | 'count'): number
   return values.length === 0 ? null : Math.max(...values);
 }
 
-/** Reads a body whose tokens are to be counted: a request without the fields about the answer. Throws `InvalidRequest`. */
+/** Reads a body whose tokens are to be counted: a request without the fields about the answer. It throws `InvalidRequest`. */
 export function parseCountTokens(
   protocol: CountingProtocol,
   raw: Uint8Array,

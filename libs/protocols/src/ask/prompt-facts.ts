@@ -38,7 +38,7 @@ const KNOWN_FIELDS = Object.fromEntries(
 const ENVELOPE_KEYS = new Set(['role', 'content', 'text']);
 
 const COMPACTION = /^compact/i;
-/** The tokens of a summary, which the answer's limit does not bound. No provider states a maximum; the example in Anthropic's documentation has 3,500. */
+/** Bounds the tokens of a summary, which the answer's limit does not bound. No provider states a maximum; the example in Anthropic's documentation has 3,500. */
 const SUMMARY_TOKENS = 8_192;
 
 /** A key and its value cost `"":,` where definitions are rendered as JSON. */

@@ -8,17 +8,17 @@ import type { ImageSize } from './image-size.ts';
 
 /** Holds a prompt in parts that providers render differently, for an estimate of its tokens. */
 export interface PromptParts {
-  /** The system prompt, messages and results. */
+  /** Holds the system prompt, messages and results. */
   texts: string[];
-  /** The definitions of tools and of an output format, as JSON. */
+  /** Holds the definitions of tools and of an output format, as JSON. */
   tools: string[];
-  /** The names and arguments of calls in the history. */
+  /** Holds the names and arguments of calls in the history. */
   calls: string[];
   /** The number of messages, the system prompt included. */
   messages: number;
   /** null means that the request does not contain the size. */
   images: (ImageSize | null)[];
-  /** The pages of PDFs in the request; one for a document elsewhere. */
+  /** Counts the pages of PDFs in the request; one for a document elsewhere. */
   pages: number;
 }
 

@@ -23,7 +23,7 @@ const LIMITS = { values: VALUES_MAX, depth: NESTING_MAX, fields: FIELDS_MAX };
 /** One instance scans one body after another. */
 const bodyScan = new BodyScan(LIMITS);
 
-/** Reads the body of any call. Throws `InvalidRequest`. */
+/** Reads the body of any call. It throws `InvalidRequest`. */
 export function readBody(raw: Uint8Array): ReadBody {
   bodyScan.begin(raw).advance();
   return scannedBody(raw, bodyScan);
@@ -70,7 +70,7 @@ function jsonOf(raw: Uint8Array): unknown {
   }
 }
 
-/** A decoder that refuses wrong bytes takes twice as long for text of European languages as a look before reading. Throws for wrong bytes. */
+/** A decoder that refuses wrong bytes takes twice as long for text of European languages as a look before reading. It throws for wrong bytes. */
 function textOf(raw: Buffer): string {
   if (isAscii(raw)) return raw.toString('latin1');
   if (!isUtf8(raw)) throw new TypeError('not UTF-8');

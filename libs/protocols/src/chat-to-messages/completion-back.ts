@@ -8,7 +8,7 @@ import { besideText, pieceOf } from './beside-text.ts';
 
 export interface CompletionFrame {
   identity: Identity;
-  /** The model name that the client asked for. */
+  /** Is the model name that the client asked for. */
   model: string;
   usage: TokenUsage;
 }

@@ -9,14 +9,14 @@ import { thinkingChoice } from './thinking.ts';
 import type { ThinkingChoice } from './thinking.ts';
 import { messagesTools } from './tools.ts';
 
-/** The output limit of a request for which neither the client nor the node set one. */
+/** Is the output limit of a request for which neither the client nor the node set one. */
 const OUTPUT_LIMIT_DEFAULT = 4_096;
 const JSON_INSTRUCTION =
   'Respond with a single valid JSON object and nothing else: no prose, no code fence.';
 
 export interface MessagesRequestOptions {
   upstreamModel: string;
-  /** The granted output tokens; null for the client's own limit. */
+  /** Counts the granted output tokens; null for the client's own limit. */
   outputLimit: number | null;
 }
 

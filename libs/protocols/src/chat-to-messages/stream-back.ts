@@ -14,13 +14,13 @@ export interface ChunkState {
   readonly hasRole: boolean;
   /** The number of tool calls so far; their indexes count only tools, not content blocks (behaviour 20). */
   readonly toolCount: number;
-  /** The open tool_use block. */
+  /** Is the open tool_use block. */
   readonly openTool: {
     readonly index: number;
     readonly input: unknown;
     readonly hasInput: boolean;
   } | null;
-  /** The open block, for what it adds to the text. */
+  /** Is the open block, for what it adds to the text. */
   readonly piece: Piece | null;
   readonly pieces: readonly Piece[];
   readonly isFinished: boolean;
@@ -45,7 +45,7 @@ export function startChunks(identity: Identity, model: string): ChunkState {
 
 /**
  * Converts one Anthropic event to chat chunks with the same content (docs/design/protocols.md#stream-from-messages-to-chat). Server tools and pings
- * give none; signed thinking and sources come before the finish.
+ * give no chunks; signed thinking and sources come before the finish.
  */
 export function chunkStep(state: ChunkState, event: JsonRecord): Step {
   switch (event['type']) {

@@ -3,7 +3,7 @@ import type { JsonRecord } from '../json/json-guard.ts';
 import type { ClaudeModel } from '../translation/claude-model.ts';
 import type { Turn } from './conversation.ts';
 
-/** Anthropic's smallest budget. */
+/** Is Anthropic's smallest budget. */
 const BUDGET_MIN = 1_024;
 const BUDGETS: Readonly<Record<string, number>> = {
   minimal: BUDGET_MIN,

@@ -2,7 +2,7 @@ import { isRecord, list, nonEmpty, record, records, wordOf } from '../json/json-
 import type { JsonRecord } from '../json/json-guard.ts';
 import { unsupported } from '../errors/unsupported.ts';
 
-/** https://platform.openai.com/docs/guides/function-calling -> https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview */
+/** See https://platform.openai.com/docs/guides/function-calling and https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview. */
 export function messagesTools(body: JsonRecord): JsonRecord {
   const choice = body['tool_choice'];
   const allowed = allowedTools(choice);

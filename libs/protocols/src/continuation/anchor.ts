@@ -1,4 +1,4 @@
-/** Letters and digits that an anchor has, and the fewest where less was delivered. */
+/** Is the number of letters and digits that an anchor has; `LETTERS_MIN` is the fewest where less was delivered. */
 const LETTERS = 12;
 const LETTERS_MIN = 3;
 /** An anchor of more characters is not asked for: the text repeats itself. */
@@ -16,7 +16,7 @@ const LETTERS_OF = new RegExp(LETTER, 'gu');
 
 /**
  * Returns the end of the delivered text that a continuation has to repeat first: whole words, as few as have twelve letters and stand at no other
- * place. An answer that starts again, apologises or says the text in other words begins differently. Null where no end is like that.
+ * place. An answer that starts again, apologises or says the text in other words begins differently. It returns null where no end is like that.
  */
 export function anchorOf(delivered: string): string | null {
   // The first one may be the rest of a word, or the whole text, which only a short one repeats.

@@ -5,13 +5,13 @@ import { takesPrefill } from '../providers/create-exchange.ts';
 import { isRecord, jsonBytes, list } from '../json/json-guard.ts';
 import { anchorOf } from './anchor.ts';
 
-/** The words of the anchor follow, and nothing else. */
+/** The words of the anchor follow, and nothing else does. */
 const INSTRUCTION =
   'A technical failure interrupted your answer. Continue it: begin with the words at the end of this message, exactly as they stand there, and write what follows them. Write nothing before them, repeat nothing else of the answer, and do not mention the interruption.\n\n';
 
 export interface ContinuationAsk {
   readonly ask: Ask;
-  /** See `anchorOf`. */
+  /** Is described at `anchorOf`. */
   readonly anchor: string;
   readonly isPrefill: boolean;
 }

@@ -20,11 +20,11 @@ const MARK = ': the answer is continued by another upstream\n\n';
 
 export interface ContinuedOptions {
   readonly delivered: Delivered;
-  /** See `ContinuationAsk`. */
+  /** Is described at `ContinuationAsk`. */
   readonly anchor: string;
-  /** The charge of the answer up to the cut: the prompt, and the output that was delivered. */
+  /** Is the charge of the answer up to the cut: the prompt, and the output that was delivered. */
   readonly charged: TokenUsage;
-  /** The id of the request. */
+  /** Is the id of the request. */
   readonly rid: string;
 }
 
@@ -36,19 +36,19 @@ export interface ContinuedOptions {
 export class ContinuedReader implements StreamReader {
   readonly #inner: StreamReader;
   readonly #options: ContinuedOptions;
-  /** Set once the whole usage is known, so that it is written as it is. */
+  /** Is set once the whole usage is known, so that it is written as it is. */
   #total: TokenUsage | null = null;
   #hasMark = false;
-  /** The client's text block, open since before the cut. */
+  /** Is the client's text block, which is open since before the cut. */
   #openBlock: number | null;
-  /** The second upstream's block indexes to the client's; null for a block that is dropped. */
+  /** Maps the second upstream's block indexes to the client's; null for a block that is dropped. */
   readonly #blocks = new Map<unknown, number | null>();
   #nextBlock: number;
   readonly #gate: SeamGate;
-  /** Kept back until the gate is passed. */
+  /** Holds events that are kept back until the gate is passed. */
   #held: SseEvent[] = [];
   #refusal: UpstreamError | null = null;
-  /** Characters of the overlap that are still to be cut. */
+  /** Counts the characters of the overlap that are still to be cut. */
   #cut = 0;
 
   constructor(inner: StreamReader, options: ContinuedOptions) {
@@ -104,7 +104,7 @@ export class ContinuedReader implements StreamReader {
     return this.#gate.verdict !== 'true';
   }
 
-  /** Text of its own that was not delivered, as the client had it. */
+  /** Is text of its own that was not delivered, as the client had it. */
   get overlap(): string {
     return this.#gate.overlap;
   }
@@ -274,7 +274,7 @@ export class ContinuedReader implements StreamReader {
     return rest;
   }
 
-  /** The prompt once, and the output of both. */
+  /** Counts the prompt once, and the output of both. */
   get #whole(): TokenUsage {
     if (this.#total !== null) return this.#total;
     return withMoreOutput(this.#options.charged, this.#inner.usage ?? NO_OUTPUT);

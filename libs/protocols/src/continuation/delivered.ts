@@ -21,7 +21,7 @@ const KEPT_BYTES_MAX = 16 * 1024 * 1024;
  */
 export class Delivered {
   readonly protocol: 'chat' | 'messages';
-  /** Error events that were kept back. */
+  /** Holds error events that were kept back. */
   unsaid: Uint8Array = new Uint8Array();
   readonly #unread: Uint8Array[] = [];
   #unreadBytes = 0;
@@ -30,7 +30,7 @@ export class Delivered {
   #isFinished = false;
   /** The id of the first chat chunk: every later one must have it. */
   identity: { id: unknown; created: unknown } | null = null;
-  /** Messages: the text block that is open, and the index after the last one. */
+  /** Is the text block of messages that is open, and `nextBlock` the index after the last one. */
   openBlock: number | null = null;
   nextBlock = 0;
 
@@ -49,7 +49,7 @@ export class Delivered {
     return this.#isPlain && !this.#isFinished && this.#parts.length > 0;
   }
 
-  /** Keeps what the client gets; it is read when the answer breaks off. `bytes`: whole events, without an error. */
+  /** Keeps what the client gets; it is read when the answer breaks off. `bytes` are whole events, without an error. */
   keep(bytes: Uint8Array): void {
     if (this.#unreadBytes + bytes.byteLength > KEPT_BYTES_MAX) {
       this.#isPlain = false;
@@ -64,7 +64,7 @@ export class Delivered {
     for (const bytes of this.#unread.splice(0)) this.observe(bytes);
   }
 
-  /** `bytes`: whole events for the client. Returns them without an error event, which the client must not see while the answer may be continued. */
+  /** Returns `bytes`, whole events for the client, without an error event, which the client must not see while the answer may be continued. */
   observe(bytes: Uint8Array): Uint8Array {
     this.#settle();
     const events = new SseFramer().push(bytes);
@@ -74,7 +74,7 @@ export class Delivered {
     return bytesOf(said);
   }
 
-  /** False for an error. */
+  /** Returns false for an error. */
   #reads({ data, isDone }: SseEvent): boolean {
     const value = data === null || isDone ? undefined : parseJson(data);
     if (!isRecord(value)) return true;

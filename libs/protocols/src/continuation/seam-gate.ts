@@ -40,7 +40,7 @@ export class SeamGate {
 
 interface Piece {
   readonly words: string;
-  /** Something else than text follows, or nothing. */
+  /** Is true when something else than text follows, or nothing. */
   readonly isEnd: boolean;
 }
 

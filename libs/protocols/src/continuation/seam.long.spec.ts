@@ -145,7 +145,7 @@ function lost(samples: readonly Sample[]): Sample[] {
   );
 }
 
-/** A second set, of real texts and of other forms. */
+/** The second set has real texts and other forms. */
 describe('texts as models write them', () => {
   if (!hasFixtures) test.skip('skipped: there are no recorded answers', () => undefined);
   const SAMPLES = 200;
@@ -168,7 +168,7 @@ describe('texts as models write them', () => {
   });
 });
 
-/** A third set, whose words and forms the others do not have. */
+/** The third set has words and forms that the others do not have. */
 describe('texts in words of no language', () => {
   const SAMPLES = 100;
   const samplesOf = (name: string, text: (dice: Dice) => string): Sample[] =>

@@ -1,4 +1,4 @@
-/** White space that may stand before the first word. */
+/** Limits the white space that may be before the first word. */
 const LEAD_MAX = 256;
 
 /** `more`: the beginning says too little yet. `true`: it continues the text, less its first `overlap` characters, which the client has. */

@@ -79,13 +79,13 @@ export type ClientErrorCode = keyof typeof CLIENT_ERRORS;
 
 export interface ClientError {
   code: ClientErrorCode;
-  /** The message for the client, redacted and without operator's details. */
+  /** Is the message for the client, redacted and without operator's details. */
   message: string;
   /** The path of the invalid field; only the OpenAI shape has a member for it. */
   param?: string | null;
   /** A finer code for the OpenAI shape, for example `missing_required_parameter`; the default is the entry's own. */
   vendorCode?: string | null;
-  /** The `error.details` of the messages shape. */
+  /** Holds the `error.details` of the messages shape. */
   details?: object | null;
   requestId: string;
 }

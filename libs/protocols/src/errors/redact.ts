@@ -2,7 +2,7 @@ import { withoutHiddenMarks } from '@tollgate/contracts';
 
 const REDACTED = '[redacted]';
 
-/** The longest upstream text that is checked or shown, in characters. */
+/** Is the longest upstream text that is checked or shown, in characters. */
 const MESSAGE_MAX = 2_000;
 
 /** Matches credentials and identifiers of the operator at the vendor. Each pattern repeats one character class, so its time is linear (S35). */

@@ -55,9 +55,9 @@ export interface ErrorResponse {
   /** The header names are in lower case. */
   headers: Readonly<Record<string, string | undefined>>;
   body: Uint8Array;
-  /** The secrets known by value (the upstream's key), which are removed wherever they occur. */
+  /** Holds the secrets known by value (the upstream's key), which are removed wherever they occur. */
   secrets?: readonly string[];
-  /** The `Provider.errorWords` of its protocol. */
+  /** Is `Provider.errorWords` of its protocol. */
   words?: ErrorWords | undefined;
 }
 
@@ -125,7 +125,7 @@ interface Words {
   type: string | null;
   code: string | null;
   param: string | null;
-  /** The `threadDetails` of the error. */
+  /** Is `threadDetails` of the error. */
   thread: { error_code: string } | null;
 }
 

@@ -56,7 +56,7 @@ export const CALLERS_OWN_OF_PROVIDERS_TOOL: readonly string[] = ['headers'];
 
 /** Holds the places of a table, arranged for reading an object from its root. */
 export interface OwnPlaces {
-  /** True when the value is the caller's own. */
+  /** Is true when the value is the caller's own. */
   isOwn: boolean;
   members: Map<string, OwnPlaces>;
   items: OwnPlaces | null;

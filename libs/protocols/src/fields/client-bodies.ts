@@ -5,14 +5,14 @@ import type { FieldTable } from './field-tables.ts';
 /** Describes the requests of a client protocol. */
 interface ClientBody {
   readonly fields: FieldTable;
-  /** The member that holds the turns, or the inputs. */
+  /** Is the member that holds the turns, or the inputs. */
   readonly turns: string;
   readonly instructions: string | null;
-  /** True where `turns` may be a list of tokens. */
+  /** Is true where `turns` may be a list of tokens. */
   readonly takesTokens: boolean;
   /** The smallest output limit: 0 warms a cache of the messages protocol, and scores the prompt of a legacy completion, without generating. */
   readonly leastLimit: 0 | 1;
-  /** The fixed request that shows whether a route works. It has no model, and no limit whose field depends on the model. */
+  /** Is the fixed request that shows whether a route works. It has no model, and no limit whose field depends on the model. */
   readonly probe: object;
 }
 

@@ -9,12 +9,12 @@ import type { FieldRole } from './found-field.ts';
 export interface FieldNode {
   /** Is null for an object that only contains named fields. */
   role: FieldRole | null;
-  /** True when the field belongs to another protocol. */
+  /** Is true when the field belongs to another protocol. */
   isForeign: boolean;
   members: Map<string, FieldNode>;
   /** Maps the folded names of members that must be spelled exactly to their names. */
   folded: Map<string, string>;
-  /** The members that each item of an array may hold. */
+  /** Lists the members that each item of an array may hold. */
   items: FieldNode | null;
 }
 

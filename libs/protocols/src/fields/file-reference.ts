@@ -18,7 +18,7 @@ const MADE_BY_CODE = /^(?:bash_)?code_execution_output$/;
 /** A part is searched to this depth; real ones have two levels. */
 const DEPTH_MAX = 4;
 
-/** The path at which a request names a file, a vector store or a skill of the provider's account. */
+/** Is the path at which a request names a file, a vector store or a skill of the provider's account. */
 export type FileReference = readonly string[];
 
 /** Returns the refusal that names it. */

@@ -45,18 +45,18 @@ export type DroppedField = Pick<FoundField, 'path'>;
 
 /** Describes a tool that the provider runs, as a request asks for it. */
 export interface ServerTool {
-  /** The tool's type without its date, for example `web_search`. */
+  /** Is the tool's type without its date, for example `web_search`. */
   name: string;
-  /** The path of the field, for example `tools[0].type`. */
+  /** Is the path of the field, for example `tools[0].type`. */
   param: string;
-  /** The number of rounds that it may run. */
+  /** Is the number of rounds that it may run. */
   uses: number;
 }
 
 /** Describes a field inside a request that chooses a further model. */
 export interface NestedModel {
   path: readonly string[];
-  /** The path of the field, for example `tools[0].model`. */
+  /** Is the path of the field, for example `tools[0].model`. */
   param: string;
   /** Is null when the value is not a name. */
   model: string | null;

@@ -14,7 +14,7 @@ const dropped = (protocol: FieldsOf, body: Record<string, unknown>): string[] =>
 
 describe('what the SDKs of the vendors send passes', () => {
   const packages = path.join(import.meta.dirname, '../../node_modules');
-  /** Sent in headers; and those that decide on the model and on who is billed. */
+  /** These are sent in headers, or decide on the model and on who is billed. */
   const NOT_PASSED = new Set([
     'betas',
     'user_profile_id',
@@ -23,7 +23,7 @@ describe('what the SDKs of the vendors send passes', () => {
     'fallbacks',
   ]);
 
-  /** Members of an interface, without those of the objects in it. */
+  /** Returns the members of an interface, without those of the objects in it. */
   function members(file: string, name: string): string[] {
     const source = readFileSync(path.join(packages, file), 'utf8');
     const from = source.indexOf(`interface ${name} `);

@@ -7,7 +7,7 @@ import { FIELD_TABLES } from './client-bodies.ts';
 import type { DroppedField } from './found-field.ts';
 import { SERVER_TOOL_FIELDS } from './tool-tables.ts';
 
-/** The part of a value that passes: all of it, labels, or the listed members of an object. */
+/** Says which part of a value passes: all of it, labels, or the listed members of an object. */
 type Passes = 'whole' | 'labels' | Map<string, Passes>;
 
 const PRICED_FIELDS = [

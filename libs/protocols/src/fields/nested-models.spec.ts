@@ -10,7 +10,7 @@ import { serverTools } from './server-tools.ts';
 
 const NAME = 'a-dearer-model';
 
-/** A body that gives this field, in a tool that the provider runs. */
+/** Makes a body that gives this field, in a tool that the provider runs. */
 function bodyWith(steps: string): Record<string, unknown> {
   const [step = '', ...rest] = steps.split('.');
   const inner: unknown = rest.length === 0 ? NAME : bodyWith(rest.join('.'));
@@ -165,7 +165,7 @@ describe('a field inside a request that names a model (S26c)', () => {
 });
 
 describe('data of the caller may have members of any name', () => {
-  /** A model below this place of a body. */
+  /** Makes a model below this place of a body. */
   function below(steps: string): Record<string, unknown> {
     const [step = '', ...rest] = steps.split('.');
     const inner = rest.length === 0 ? { x: [{ model: NAME }], model: NAME } : below(rest.join('.'));
@@ -203,7 +203,7 @@ describe('the SDKs of the vendors', () => {
     'Result',
     'SvgUsage',
   ]);
-  /** The model of the request itself, of other endpoints, and of frames of a web socket, which are not served. */
+  /** Lists the model of the request itself, of other endpoints, and of frames of a web socket, which are not served. */
   const OF_REQUESTS = new Set([
     'ChatCompletionCreateParamsBase',
     'ChatCompletionListParams',
@@ -214,7 +214,7 @@ describe('the SDKs of the vendors', () => {
     'ResponseCreateParamsBase',
   ]);
 
-  /** Names of the interfaces that have a member whose name ends so. */
+  /** Returns the names of the interfaces that have a member whose name ends so. */
   function naming(module: string, file: string): string[] {
     let type = '';
     return readFileSync(path.join(packages, module, 'resources', file), 'utf8')

@@ -28,7 +28,7 @@ interface NestedModelRow {
   readonly protocol: ClientProtocol;
   /** `tools[]` stands for a tool wherever a request offers one. */
   readonly path: string;
-  /** The object's name in the vendor's SDK; null for a field of other gateways. */
+  /** Is the object's name in the vendor's SDK; null for a field of other gateways. */
   readonly sdkType: string | null;
   readonly fate: NestedModelFate;
 }

@@ -14,7 +14,7 @@ export interface NeededPremium {
   param: string;
   premium: string | null;
   of: 'tool' | 'model';
-  /** The class that counts its calls; absent where only its tokens are charged. */
+  /** Is the class that counts its calls; absent where only its tokens are charged. */
   calls?: CallKey;
 }
 

@@ -26,7 +26,7 @@ function refusal(protocol: keyof typeof BODIES, change: object): [string, string
   }
 }
 
-/** `{a: {b: value}}` for `a.b`; an item for `a[].b`. */
+/** Makes `{a: {b: value}}` for `a.b`, and an item for `a[].b`. */
 function at(path: string, value: unknown): object {
   const [head = '', ...rest] = path.split('.');
   const inner = rest.length === 0 ? value : at(rest.join('.'), value);

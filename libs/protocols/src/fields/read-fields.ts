@@ -12,7 +12,7 @@ import type { FieldRole, FoundField } from './found-field.ts';
 const CHOICES_MAX = 128;
 
 /**
- * Returns the fields of a body that its protocol's closed table names. Throws `InvalidRequest` for a limit or count of another protocol, which some
+ * Returns the fields of a body that its protocol's closed table names. It throws `InvalidRequest` for a limit or count of another protocol, which some
  * server behind the upstream could read instead of the held one; for a name that differs from one of the table only by letter case, which readers
  * that ignore case accept; and for a limit, count or budget that is not a count.
  */

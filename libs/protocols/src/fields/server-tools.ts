@@ -16,9 +16,9 @@ import type { ServerTool } from './found-field.ts';
 
 /** Holds the tools of a request, wherever it offers them. */
 export interface OfferedTools {
-  /** The number of tools that the request defines. */
+  /** Is the number of tools that the request defines. */
   own: number;
-  /** A vendor's tools by their names without version, whose definitions are in the provider's prompt. */
+  /** Lists a vendor's tools by their names without version, whose definitions are in the provider's prompt. */
   vendors: readonly string[];
 }
 

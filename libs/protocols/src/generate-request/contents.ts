@@ -12,13 +12,13 @@ import {
 import { CONTENT, FUNCTION_CALL, FUNCTION_RESPONSE, INLINE_DATA, PART } from './fields.ts';
 import { inside, membersOf, type NativeMembers } from './members.ts';
 
-/** A part whose members are known, and its path. */
+/** Describes a part whose members are known, and its path. */
 interface Part {
   readonly part: JsonRecord;
   readonly param: string;
 }
 
-/** Contents as messages of chat. Throws `InvalidRequest` naming the field. */
+/** Returns contents as messages of chat. Throws `InvalidRequest` naming the field. */
 export function messagesOf(contents: unknown, native: NativeMembers): JsonRecord[] {
   const messages: JsonRecord[] = [];
   turnsOf(contents).forEach((turn, at) => {
@@ -40,7 +40,7 @@ export function messagesOf(contents: unknown, native: NativeMembers): JsonRecord
   });
 }
 
-/** The system instruction as a message; nothing for an empty one. */
+/** Returns the system instruction as a message; nothing for an empty one. */
 export function instructionsOf(value: unknown, native: NativeMembers): JsonRecord[] {
   if (value === undefined) return [];
   const param = 'systemInstruction';
@@ -86,7 +86,7 @@ function partsOf(
   });
 }
 
-/** A turn of the model. */
+/** Converts a turn of the model. */
 function answered(
   parts: readonly Part[],
   { at, native }: { at: number; native: NativeMembers },
@@ -176,7 +176,7 @@ function contentOf(parts: readonly Part[], native: NativeMembers): string | Json
   return words ?? parts.map((each) => partOfChat(each, native));
 }
 
-/** Calls of the last turn of the model: a result without an id is of the first of its name. */
+/** Returns the calls of the last turn of the model: a result without an id belongs to the first of its name. */
 function openCalls(earlier: readonly JsonRecord[]): { id: unknown; name: unknown }[] {
   const turn = earlier.findLast(({ role }) => role === 'assistant');
   return records(turn?.['tool_calls']).map(({ id, function: called }) => ({

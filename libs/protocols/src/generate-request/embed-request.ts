@@ -7,12 +7,12 @@ import { EMBED_BATCH, EMBED_REQUEST } from './fields.ts';
 import { inside, membersOf, type NativeMembers } from './members.ts';
 import type { PathCall, Twin } from './request.ts';
 
-/** A request for vectors as one of embeddings. */
+/** Describes a request for vectors as one of embeddings. */
 export interface EmbedTwin extends Omit<Twin, 'outputLimit'> {
   readonly embed: EmbedCall;
 }
 
-/** A body of `embedContent`, or of `batchEmbedContents`: https://ai.google.dev/api/embeddings. Throws `InvalidRequest` naming the field. */
+/** Converts a body of `embedContent`, or of `batchEmbedContents`: https://ai.google.dev/api/embeddings. Throws `InvalidRequest` naming the field. */
 export function embedTwinOf(
   request: JsonRecord,
   { model, named = model, isBatch = false }: Pick<PathCall, 'model' | 'named' | 'isBatch'>,
@@ -46,7 +46,7 @@ function requestsOf(body: JsonRecord, native: NativeMembers): readonly unknown[]
 }
 
 interface Place {
-  /** The position in a batch. */
+  /** Is the position in a batch. */
   readonly at: number | null;
   readonly named: string;
   readonly native: NativeMembers;

@@ -1,15 +1,15 @@
 import type { JsonLayout } from '../json/json-layout.ts';
 
-/** A body of `generateContent`, or of a method that makes vectors. */
+/** Describes a body of `generateContent`, or of a method that makes vectors. */
 export interface GenerateBody {
   readonly raw: Uint8Array;
   readonly layout: JsonLayout;
   readonly body: Readonly<Record<string, unknown>>;
   /** The stream is a JSON array in place of server-sent events. */
   readonly isArray: boolean;
-  /** Paths of the members that no other protocol has. */
+  /** Lists the paths of the members that no other protocol has. */
   readonly native: readonly string[];
-  /** Set for a request for vectors. */
+  /** Is set for a request for vectors. */
   readonly embed?: EmbedCall;
 }
 

@@ -24,7 +24,7 @@ export function spellingOf(object: JsonRecord, member: string): string | null {
   return Object.keys(object).find((name) => camelOf(name) === member) ?? null;
 }
 
-/** Reads an object whose members are known. Throws `InvalidRequest` naming a member that is not, one that is given twice, and a value that is no object. */
+/** Reads an object whose members are known. It throws `InvalidRequest` for a member that is not known, one that is given twice, and a value that is no object. */
 export function membersOf(
   value: unknown,
   known: Members,
@@ -50,7 +50,7 @@ export function membersOf(
   return read;
 }
 
-/** The path of a member: `generationConfig.topP`, or `contents` at the top. */
+/** Returns the path of a member: `generationConfig.topP`, or `contents` at the top. */
 export function inside(param: string, name: string): string {
   return param === '' ? name : `${param}.${name}`;
 }

@@ -13,28 +13,28 @@ import {
 import { membersOf, spellingOf, type NativeMembers } from './members.ts';
 import { jsonSchemaOf } from './schema.ts';
 
-/** The part of a request that its path says. */
+/** Is the part of a request that its path says. */
 export interface PathCall {
   readonly model: string;
   readonly isStream: boolean;
   /** The stream is a JSON array in place of server-sent events: `alt=sse` was not asked for. */
   readonly isArray: boolean;
-  /** Many texts to embed in place of one. */
+  /** Is true for many texts to embed in place of one. */
   readonly isBatch?: boolean | undefined;
-  /** The model that the client named, where another one answers in its place. */
+  /** Is the model that the client named, where another one answers in its place. */
   readonly named?: string | undefined;
 }
 
-/** A request as one of chat. */
+/** Describes a request as one of chat. */
 export interface Twin {
   readonly body: JsonRecord;
-  /** Members that only Gemini has. */
+  /** Lists the members that only Gemini has. */
   readonly native: readonly string[];
-  /** `maxOutputTokens`; null without one. It is not in the body: each route has a field of its own for it. */
+  /** Is `maxOutputTokens`; null without one. It is not in the body: each route has a field of its own for it. */
   readonly outputLimit: number | null;
 }
 
-/** A body of `generateContent` as one of chat: https://ai.google.dev/api/generate-content. Throws `InvalidRequest` naming the field. */
+/** Converts a body of `generateContent` to one of chat: https://ai.google.dev/api/generate-content. Throws `InvalidRequest` naming the field. */
 export function twinOf(request: JsonRecord, { model, isStream }: PathCall): Twin {
   const native: string[] = [];
   const top = membersOf(request, REQUEST, { param: '', native });
@@ -61,7 +61,7 @@ export function twinOf(request: JsonRecord, { model, isStream }: PathCall): Twin
   return { body, native, outputLimit: limitOf(config) };
 }
 
-/** The member by which the body states its limit, with its own spelling; null where it states none. */
+/** Returns the member by which the body states its limit, with its own spelling; null where it states none. */
 export function limitPath(request: JsonRecord): readonly [string, string] | null {
   const config = spellingOf(request, 'generationConfig');
   const limit = config === null ? null : spellingOf(record(request[config]), 'maxOutputTokens');
@@ -84,7 +84,7 @@ function limitOf({ maxOutputTokens: limit, candidateCount: count }: JsonRecord):
   return limit;
 }
 
-/** Settings that chat has by another name. */
+/** Maps settings to the names that chat has for them. */
 const SETTINGS: Readonly<Record<string, string>> = {
   temperature: 'temperature',
   topP: 'top_p',
@@ -138,7 +138,7 @@ function effortOf(value: unknown, native: NativeMembers): JsonRecord {
   };
 }
 
-/** Functions as tools of chat. Any other member is a tool of the provider, and needs a price. */
+/** Converts functions to tools of chat. Any other member is a tool of the provider, and needs a price. */
 function toolsOf(value: unknown, native: NativeMembers): JsonRecord[] {
   return list(value).flatMap((tool, at) => {
     const { functionDeclarations: _, function_declarations: __, ...providers } = record(tool);
@@ -193,7 +193,7 @@ function chosenTools(
   return { tools: left, ...(choice && { tool_choice: choice }) };
 }
 
-/** The characters of inline data, which are no text of the prompt. */
+/** Counts the characters of inline data, which are no text of the prompt. */
 export function inlineBytes(request: JsonRecord): number {
   const turns = records(request['contents']).flatMap(({ parts }) => records(parts));
   return turns.reduce((sum, part) => {

@@ -1,10 +1,10 @@
 import { isRecord, list, type JsonRecord } from '../json/json-guard.ts';
 
-/** Schemas within a schema, by the member that holds one, a list of them, or one by each name. */
+/** Names the members that hold a schema, a list of them, or one by each name. */
 const ONE = new Set(['items', 'additionalProperties', 'not']);
 const SEVERAL = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
 const BY_NAME = new Set(['properties', '$defs', 'defs']);
-/** Members that JSON Schema does not have. */
+/** Names members that JSON Schema does not have. */
 const OWN = new Set(['propertyOrdering', 'nullable', 'example']);
 
 /** A schema of Gemini, a subset of OpenAPI's, as JSON Schema: types are upper-case words, and `nullable` stands beside them. https://ai.google.dev/api/caching#Schema */

@@ -1,7 +1,7 @@
 import { outputTokensOf, promptTokensOf, type TokenUsage } from '@tollgate/contracts';
 import { nonEmpty, parseJson, record, records, text, type JsonRecord } from '../json/json-guard.ts';
 
-/** The members that every piece of an answer repeats. */
+/** Holds the members that every piece of an answer repeats. */
 export interface AnswerHead {
   readonly modelVersion: string;
   readonly responseId: string;
@@ -30,7 +30,7 @@ export function finishReasonOf(reason: string | null): string {
   return REASONS[reason ?? ''] ?? 'STOP';
 }
 
-/** A whole answer, or a piece of one. */
+/** Writes a whole answer, or a piece of one. */
 export function answerOf(
   { modelVersion, responseId }: AnswerHead,
   { parts, finish, usage }: { parts: readonly JsonRecord[]; finish?: string; usage?: TokenUsage },
@@ -49,7 +49,7 @@ export function answerOf(
   };
 }
 
-/** A message of a completion as parts: thoughts, then the text, then the calls. */
+/** Converts a message of a completion to parts: thoughts, then the text, then the calls. */
 export function partsOfMessage(message: JsonRecord): JsonRecord[] {
   return [
     ...thoughtsOf(message),

@@ -33,14 +33,14 @@ import { limitPath } from '../generate-request/request.ts';
 import { streamFormat } from './stream-format.ts';
 import { TwinReader } from './twin-reader.ts';
 
-/** See `ProviderExchange`. */
+/** Is described at `ProviderExchange`. */
 interface Generate {
   readonly create: (request: ExchangeRequest) => Exchange;
   readonly isNative: boolean;
   readonly check?: (body: Ask['body'], upstreamModel: string, ask: Ask) => unknown;
 }
 
-/** Gemini before Gemini: the request's and the answer's own bytes, but for the limit and the name of the model. `path` appends to the upstream's base URL. */
+/** Carries Gemini to Gemini: the request's and the answer's own bytes, but for the limit and the name of the model. `path` appends to the upstream's base URL. */
 export function nativeGenerate(path: (model: string, isStream: boolean) => string): Generate {
   return {
     isNative: true,
@@ -64,7 +64,7 @@ export function nativeGenerate(path: (model: string, isStream: boolean) => strin
   };
 }
 
-/** Gemini before an upstream of another protocol, by that upstream's exchange of chat. */
+/** Carries Gemini to an upstream of another protocol, by that upstream's exchange of chat. */
 export function generateThroughChat(chat: Pick<Generate, 'create' | 'check'>): Generate {
   return {
     isNative: false,
@@ -94,7 +94,7 @@ function throughChat(request: ExchangeRequest, chat: Exchange): Exchange {
   };
 }
 
-/** A completion as an answer of Gemini. */
+/** Converts a completion to an answer of Gemini. */
 function wholeOf(reading: JsonReading, head: AnswerHead): JsonReading {
   if (reading.kind === 'error') return reading;
   const completion = record(parseJson(reading.body));
@@ -154,7 +154,7 @@ function budgetEdits(body: JsonRecord, config: string, outputLimit: number): Pat
     : [];
 }
 
-/** For an upstream at Google AI: https://ai.google.dev/api/tokens */
+/** Counts at an upstream of Google AI: https://ai.google.dev/api/tokens */
 export function generateCount(
   { generate }: Pick<CountAsk, 'generate'>,
   { upstreamModel }: Pick<ExchangeRequest, 'upstreamModel'>,

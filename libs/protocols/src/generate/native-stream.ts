@@ -20,7 +20,7 @@ interface NativeOptions {
   sink: StreamSink;
 }
 
-/** Gemini before Gemini: the bytes of each event but for the name of the model. As an array, each event's JSON. */
+/** Carries Gemini to Gemini: the bytes of each event but for the name of the model. As an array, it writes each event's JSON. */
 export class NativeStream extends StreamHandler {
   protected readonly tap: GeminiTap;
   readonly #head: AnswerHead;
@@ -78,7 +78,7 @@ export class NativeStream extends StreamHandler {
   }
 }
 
-/** The bytes of an answer or of an event with the name that the client asked for. */
+/** Returns the bytes of an answer or of an event with the name that the client asked for. */
 export function withModelVersion(bytes: Buffer, modelVersion: string): Uint8Array {
   const layout = layoutObject(bytes, Math.max(0, bytes.indexOf(0x7b)));
   if (!layout || !layout.members.some(({ key }) => key === 'modelVersion')) return bytes;

@@ -4,9 +4,9 @@ import { COMMENT_EVENT, dataEvent } from '../sse/sse-format.ts';
 /** Puts the pieces of a stream behind each other. */
 export interface StreamFormat {
   piece(value: JsonRecord): string;
-  /** Behind the last piece. */
+  /** Returns the text behind the last piece. */
   end(): string;
-  /** Bytes that mean nothing. */
+  /** Holds bytes that mean nothing. */
   readonly keepAlive: string;
 }
 

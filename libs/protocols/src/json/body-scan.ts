@@ -15,9 +15,9 @@ const NOWHERE = -1;
 export interface ScanLimits {
   /** Values in all; the scan ends behind them. */
   values: number;
-  /** Levels of arrays and objects. */
+  /** Limits the levels of arrays and objects. */
   depth: number;
-  /** Members of the object itself. */
+  /** Limits the members of the object itself. */
   fields: number;
 }
 
@@ -43,11 +43,11 @@ export class BodyScan {
   #members: JsonMember[] = [];
   #open = NOWHERE;
   #close = NOWHERE;
-  /** The places of the member that is read. */
+  /** Hold the places of the member that is read. */
   #keyStart = NOWHERE;
   #keyEnd = NOWHERE;
   #valueStart = NOWHERE;
-  /** The place behind the last byte that is not blank. */
+  /** Is the place behind the last byte that is not blank. */
   #tokenEnd = 0;
 
   constructor(limits: ScanLimits) {

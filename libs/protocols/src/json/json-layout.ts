@@ -6,7 +6,7 @@ import { decodeString, skipString } from './json-string.ts';
  * passed JSON.parse; these scanners do not validate.
  */
 export interface JsonMember {
-  /** The decoded key. */
+  /** Is the decoded key. */
   readonly key: string;
   readonly keyStart: number;
   readonly valueStart: number;
@@ -14,9 +14,9 @@ export interface JsonMember {
 }
 
 export interface JsonLayout {
-  /** The offset of `{`. */
+  /** Is the offset of `{`. */
   readonly open: number;
-  /** The offset of `}`. */
+  /** Is the offset of `}`. */
   readonly close: number;
   readonly members: readonly JsonMember[];
 }

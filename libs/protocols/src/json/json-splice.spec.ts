@@ -18,7 +18,7 @@ function edited(source: string, edits: MemberEdits): string {
   ).toString('utf8');
 }
 
-/** JSON text of an object with arbitrary blanks between its tokens. */
+/** Makes JSON text of an object with arbitrary blanks between its tokens. */
 const blank = fc.constantFrom('', ' ', '\n\t', '  \r\n');
 const objectText = fc
   .tuple(

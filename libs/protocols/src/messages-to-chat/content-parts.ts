@@ -30,7 +30,7 @@ function textPart(value: string): JsonRecord[] {
   return value === '' ? [] : [{ type: 'text', text: value }];
 }
 
-/** Converts one content block to chat parts. Throws `InvalidRequest` naming a block without a counterpart in chat. */
+/** Converts one content block to chat parts. It throws `InvalidRequest` naming a block without a counterpart in chat. */
 export function blockParts(block: unknown, param: string): JsonRecord[] {
   if (!isRecord(block)) throw new InvalidRequest(`${param}: Expected an object`, { param });
   switch (block['type']) {

@@ -13,7 +13,7 @@ const VENDOR_BLOCKS =
   /^(?:redacted_thinking|compaction|container_upload|fallback|mcp_tool_listing|server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/;
 
 export interface ConversationOptions {
-  /** True for upstreams that require their visible thinking of a tool turn back as `reasoning_content`. */
+  /** Is true for upstreams that require their visible thinking of a tool turn back as `reasoning_content`. */
   returnsReasoning: boolean;
 }
 

@@ -8,7 +8,7 @@ import { toMessagesUsage } from '../usage/messages-usage.ts';
 
 export interface MessageFrame {
   id: string;
-  /** The model name that the client asked for. */
+  /** Is the model name that the client asked for. */
   model: string;
   usage: TokenUsage;
   /** Equals `MessageState.refusalType`. */

@@ -8,13 +8,13 @@ import { chatTools } from './tools.ts';
 
 export interface ChatRequestOptions {
   upstreamModel: string;
-  /** The granted output tokens; null for the client's own limit. */
+  /** Counts the granted output tokens; null for the client's own limit. */
   outputLimit: number | null;
   outputLimitField: 'max_tokens' | 'max_completion_tokens';
 }
 
 /**
- * Converts a messages request body to a chat request body (docs/translation.md#requests-messages-to-chat). Throws `InvalidRequest` naming a field
+ * Converts a messages request body to a chat request body (docs/translation.md#requests-messages-to-chat). It throws `InvalidRequest` naming a field
  * without a counterpart.
  */
 export function toChatRequest(

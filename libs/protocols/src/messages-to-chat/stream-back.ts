@@ -23,7 +23,7 @@ export interface MessageState {
   /** The open text or thinking block; while a tool of `tools` is open its block is open instead. */
   readonly open: { readonly kind: TextKind; readonly index: number } | null;
   readonly tools: readonly StreamedTool[];
-  /** Text that came while a tool's arguments were incomplete. Blocks never overlap, so it is sent after them. */
+  /** Holds text that came while a tool's arguments were incomplete. Blocks never overlap, so it is sent after them. */
   readonly held: readonly { readonly kind: TextKind; readonly text: string }[];
   readonly finish: string | null;
   readonly refusal: string;

@@ -3,17 +3,17 @@ import type { JsonRecord } from '../json/json-guard.ts';
 
 /** Holds a tool call while it streams in. */
 export interface StreamedTool {
-  /** The upstream's `index`; null where it gives none. */
+  /** Is the upstream's `index`; null where it gives none. */
   readonly index: number | null;
   readonly id: string | null;
   readonly name: string;
-  /** The arguments so far. They are joined when they are read: reading them at each delta would take quadratic time. */
+  /** Holds the arguments so far. They are joined when they are read: reading them at each delta would take quadratic time. */
   readonly args: string;
-  /** The arguments that the client does not have yet. */
+  /** Holds the arguments that the client does not have yet. */
   readonly unsent: string;
   /** Is true when the last non-blank character is a closing brace. */
   readonly endsInBrace: boolean;
-  /** The content block in which it is sent; null while it waits. */
+  /** Is the content block in which it is sent; null while it waits. */
   readonly block: number | null;
   readonly isClosed: boolean;
 }

@@ -20,7 +20,7 @@ const FOREIGN_NAME_CHARS = /[^A-Za-z0-9 ()[\]-]+/g;
 const NAME_CHARS_MAX = 200;
 
 export interface ContentOptions {
-  /** True when the model may have signed the thoughts of earlier turns, and requires them back. */
+  /** Is true when the model may have signed the thoughts of earlier turns, and requires them back. */
   keepsThoughts: boolean;
 }
 

@@ -12,11 +12,11 @@ export interface ContentsOptions {
   needsSignatures: boolean;
 }
 
-/** Parts of an assistant turn that only their own vendor can use again. */
+/** Matches parts of an assistant turn that only their own vendor can use again. */
 const FOREIGN_BLOCKS =
   /^(?:thinking|redacted_thinking|compaction|fallback|container_upload|server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/;
 
-/** A messages conversation as Gemini's contents; neighbours of one role become one. Throws `InvalidRequest` naming what cannot be said. */
+/** Converts a messages conversation to Gemini's contents; neighbours of one role become one. Throws `InvalidRequest` naming what cannot be said. */
 export function contentsOf(messages: readonly unknown[], options: ContentsOptions): JsonRecord[] {
   const contents: { role: string; parts: JsonRecord[] }[] = [];
   const names = new Map<string, string>();

@@ -4,7 +4,7 @@ import { toGeminiRequest, withChatSettings } from './request.ts';
 import { chatSignatures, signatureIn } from './signatures.ts';
 import { finishGemini, geminiStep, startGemini, type GeminiState } from './stream-back.ts';
 
-/** `generateContent` by way of messages. */
+/** Speaks `generateContent` by way of messages. */
 export const geminiDialect: MessagesDialect<GeminiState> = {
   answers: geminiAnswers,
   path: (model, isStream) =>

@@ -8,7 +8,7 @@ import { thinkingConfig, needsSignatures } from './thinking.ts';
 
 export interface GeminiRequestOptions {
   upstreamModel: string;
-  /** Granted output tokens; null = the client's own. */
+  /** Counts the granted output tokens; null means the client's own. */
   outputLimit: number | null;
   signatures: Signatures;
 }

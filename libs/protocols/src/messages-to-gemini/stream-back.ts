@@ -21,7 +21,7 @@ export function startGemini(id: string, model: string): GeminiState {
   return { id, model, isStarted: false, open: null, finish: null, ...counts };
 }
 
-/** One event of Gemini as the equivalent events of messages. */
+/** Converts one event of Gemini to the equivalent events of messages. */
 export function geminiStep(
   state: GeminiState,
   event: JsonRecord,
@@ -54,7 +54,7 @@ export function finishGemini(
   return events;
 }
 
-/** https://ai.google.dev/api/generate-content#FinishReason: all by which the provider withholds an answer. */
+/** Matches every reason by which the provider withholds an answer: https://ai.google.dev/api/generate-content#FinishReason */
 const REFUSALS =
   /SAFETY|RECITATION|BLOCKLIST|PROHIBITED_CONTENT|SPII|LANGUAGE|IMAGE_OTHER|MODEL_ARMOR/;
 

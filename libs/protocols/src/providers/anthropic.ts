@@ -10,7 +10,7 @@ import { ANTHROPIC_MODELS } from './model-list.ts';
 import { PROBE_MESSAGES, PROBE_OUTPUT_TOKENS } from './probe.ts';
 import { keyOf, tokenOf, type Provider } from './provider.ts';
 
-/** Anthropic, and every server that is compatible with it. */
+/** Serves Anthropic, and every server that is compatible with it. */
 export const anthropic: Provider = {
   sign: (_, signing) =>
     signing.auth.type === 'azure'

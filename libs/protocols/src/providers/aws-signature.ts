@@ -71,7 +71,7 @@ type Secret = ConstructorParameters<typeof SignatureV4>[0]['sha256'] extends new
   ? S
   : never;
 
-/** The hash of the signature, by the platform. */
+/** Hashes for the signature, by the platform. */
 class Sha256 {
   readonly #secret: Secret | undefined;
   #hash: Hash | Hmac;

@@ -2,12 +2,12 @@ import type { Exchange, ExchangeRequest, Speech } from '../exchange.ts';
 import { openai } from './openai.ts';
 import { keyOf, tokenOf, type Provider, type ProviderExchange } from './provider.ts';
 
-/** The versions of the two older interfaces: https://learn.microsoft.com/en-us/azure/ai-foundry/openai/api-version-lifecycle. */
+/** Is the version of one of the two older interfaces: https://learn.microsoft.com/en-us/azure/ai-foundry/openai/api-version-lifecycle. */
 const DEPLOYMENTS_VERSION = '2024-10-21';
 const MODELS_VERSION = '2024-05-01-preview';
 
 /**
- * Azure OpenAI and the models of Foundry: OpenAI's protocol with another key header. An address that ends in `/v1` has the model in the body, as OpenAI has it;
+ * Serves Azure OpenAI and the models of Foundry: OpenAI's protocol with another key header. An address that ends in `/v1` has the model in the body, as OpenAI has it;
  * one that ends in `/models` states a version; any other has the deployment in its path, too.
  */
 export const azure: Provider = {

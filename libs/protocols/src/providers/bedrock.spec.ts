@@ -38,7 +38,7 @@ describe('signatures', () => {
   } as const;
   const nowMs = Date.UTC(2026, 0, 2, 3, 4, 5);
 
-  // Made by botocore 1.44.5 for the same request.
+  // Botocore 1.44.5 made these for the same request.
   test.each([
     [
       'of an access key',

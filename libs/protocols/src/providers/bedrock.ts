@@ -8,7 +8,7 @@ import { byModel, claudeOf, type ClaudeHost } from './hosted-claude.ts';
 import { PROBE_OUTPUT_TOKENS } from './probe.ts';
 import { keyOf, type Provider } from './provider.ts';
 
-/** InvokeModel of Claude: https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-request-response.html */
+/** Describes InvokeModel of Claude: https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-request-response.html */
 const CLAUDE: ClaudeHost = {
   version: 'bedrock-2023-05-31',
   left: ['stream'],
@@ -18,7 +18,7 @@ const CLAUDE: ClaudeHost = {
   openFramer: () => new AwsEventFramer(claudeEvent),
 };
 
-/** Amazon Bedrock: Claude by its own protocol, every other model by Converse. */
+/** Serves Amazon Bedrock: Claude by its own protocol, every other model by Converse. */
 export const bedrock: Provider = {
   sign: (request, signing) =>
     signing.auth.type === 'aws'
@@ -42,7 +42,7 @@ export const bedrock: Provider = {
   readUsage: ({ usage }) => readConverseUsage(usage),
 };
 
-/** `us.anthropic.claude-haiku-4-5-20251001-v1:0`, or an ARN that ends so. */
+/** Is true for `us.anthropic.claude-haiku-4-5-20251001-v1:0`, or an ARN that ends so. */
 function isClaude(model: string): boolean {
   return /(?:^|[./])anthropic\.claude/.test(model);
 }

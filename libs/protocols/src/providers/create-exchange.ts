@@ -79,7 +79,7 @@ function notCallable(endpoint: string): InvalidRequest {
   });
 }
 
-/** For an upstream that counts by itself. */
+/** Counts at an upstream that counts by itself. */
 export function countExchange(
   ask: CountAsk,
   request: Pick<ExchangeRequest, 'upstreamModel' | 'clientHeaders' | 'dropped'> & {

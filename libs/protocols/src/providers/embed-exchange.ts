@@ -10,7 +10,7 @@ import { applyPatches } from '../json/json-splice.ts';
 import { collectionName, inputsOf, isVector, type VectorMethod } from './gemini-embeddings.ts';
 import type { ProviderExchange } from './provider.ts';
 
-/** `embedContent` and `batchEmbedContents` before an upstream that has neither, by its exchange of embeddings. */
+/** Carries `embedContent` and `batchEmbedContents` to an upstream that has neither, by its exchange of embeddings. */
 export function embedThrough(vectors: ProviderExchange): ProviderExchange {
   return {
     isNative: false,
@@ -74,7 +74,7 @@ function modelEdits({ ask, upstreamModel }: ExchangeRequest): PathEdit[] {
   return 'model' in body ? [{ path: ['model'], text }] : [];
 }
 
-/** Vectors of embeddings as Gemini answers them. */
+/** Writes the vectors of embeddings as Gemini answers them. */
 function wholeOf(reading: JsonReading, { isBatch, inputs }: EmbedCall): JsonReading {
   if (reading.kind === 'error') return reading;
   const vectors = records(record(parseJson(reading.body))['data']).map(

@@ -12,17 +12,17 @@ import type { ProviderExchange } from './provider.ts';
 /** One of Google's methods that make vectors: how it is asked, and where its answer has them. */
 export interface VectorMethod {
   path(model: string): string;
-  /** The most inputs of one request. */
+  /** Limits the inputs of one request. */
   readonly inputsMax: number;
   body(inputs: readonly EmbedInput[], settings: { dimensions: unknown; model: string }): JsonRecord;
-  /** The vectors in the order of the inputs. */
+  /** Returns the vectors in the order of the inputs. */
   vectors(answer: JsonRecord): readonly unknown[];
   readUsage(answer: JsonRecord): ReportedUsage | null;
   /** Reads an answer with that many vectors. */
   answersFor(count: number): Pick<ProviderAnswers, 'readWhole'>;
 }
 
-/** embeddings -> the method that the model has. Texts only: Google's models have tokens of their own. */
+/** Carries embeddings by the method that the model has. It takes texts only: Google's models have tokens of their own. */
 export function vectorsBy(methodOf: (model: string) => VectorMethod): ProviderExchange {
   return {
     create: (request) => vectorExchange(request, methodOf(request.upstreamModel)),
@@ -59,7 +59,7 @@ function vectorExchange({ ask, upstreamModel }: ExchangeRequest, method: VectorM
   };
 }
 
-/** Returns the inputs, with what a client of Gemini says they are for. Throws `InvalidRequest` for more than the method takes, and for tokens. */
+/** Returns the inputs, with what a client of Gemini says they are for. It throws `InvalidRequest` for more than the method takes, and for tokens. */
 export function inputsOf(
   { body: { input }, generate }: Ask,
   { inputsMax }: VectorMethod,
@@ -101,7 +101,7 @@ function readPrompt({ usageMetadata }: JsonRecord): ReportedUsage | null {
     : null;
 }
 
-/** `x` -> `models/x` */
+/** Converts `x` to `models/x`. */
 export function collectionName(model: string): string {
   return `models/${model.replace(/^models\//, '')}`;
 }
@@ -136,7 +136,7 @@ export function batchEmbedContents(path: (model: string) => string): VectorMetho
   });
 }
 
-/** https://cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings: one text a request. */
+/** Makes one request for each text: https://cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings */
 export function embedContent(path: (model: string) => string): VectorMethod {
   return vectorMethod({
     path,

@@ -14,7 +14,7 @@ const BATCH = batchEmbedContents((model) => geminiPath(model, 'batchEmbedContent
 
 const VECTORS = vectorsBy(() => BATCH);
 
-/** The interface of Gemini at Google AI: https://ai.google.dev/api. */
+/** Serves the interface of Gemini at Google AI: https://ai.google.dev/api. */
 export const gemini: Provider = {
   sign: (_, signing) => ({ 'x-goog-api-key': keyOf(signing) }),
   exchanges: {

@@ -11,7 +11,7 @@ import type { ProviderExchange } from './provider.ts';
 
 /** A cloud serves Claude in its own way: the model is named by the path, and the version stands in the body. */
 export interface ClaudeHost {
-  /** `anthropic_version` of the body, in place of Anthropic's first. */
+  /** Is `anthropic_version` of the body, in place of Anthropic's first. */
   readonly version: string;
   /** Later versions are named as Anthropic names them. */
   readonly hasLaterVersions?: true;
@@ -20,7 +20,7 @@ export interface ClaudeHost {
   readonly left: readonly string[];
   readonly betasIn: 'body' | 'headers';
   readonly streamHeaders?: Readonly<Record<string, string>>;
-  /** Absent where streams are server-sent events. */
+  /** Is absent where streams are server-sent events. */
   readonly openFramer?: () => EventFramer;
 }
 
@@ -46,7 +46,7 @@ export function claudeOf(host: ClaudeHost): Record<Client, ProviderExchange> {
   };
 }
 
-/** One exchange for each client, by the name of the model. None is native, as the upstream has models that do not speak messages. */
+/** Makes one exchange for each client, by the name of the model. None is native, as the upstream has models that do not speak messages. */
 export function byModel<Client extends string>(
   isClaude: (model: string) => boolean,
   claude: Record<Client, ProviderExchange>,

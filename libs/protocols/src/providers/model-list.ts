@@ -2,9 +2,9 @@ import { isRecord, list, nonEmpty, record, records } from '../json/json-guard.ts
 import type { JsonRecord } from '../json/json-guard.ts';
 import { TRANSLATED_HEADERS } from '../translation/anthropic-headers.ts';
 
-/** The request by which a provider lists its models. */
+/** Describes the request by which a provider lists its models. */
 export interface ModelList {
-  /** Appended to the upstream's base_url. */
+  /** Is appended to the upstream's base_url. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Returns the names in a JSON answer, as routes take them. */

@@ -11,7 +11,7 @@ import { OPENAI_MODELS } from './model-list.ts';
 import { PROBE_MESSAGES, PROBE_OUTPUT_TOKENS } from './probe.ts';
 import { keyOf, type Provider } from './provider.ts';
 
-/** OpenAI, and every server that is compatible with it. */
+/** Serves OpenAI, and every server that is compatible with it. */
 export const openai: Provider = {
   sign: (_, signing) => ({ authorization: `Bearer ${keyOf(signing)}` }),
   exchanges: {

@@ -7,13 +7,13 @@ import {
 } from '@tollgate/contracts';
 import { isRecord, nonEmpty, parseJson } from '../json/json-guard.ts';
 
-/** A POST of form fields that fetches a provider token. */
+/** Describes a POST of form fields that fetches a provider token. */
 export interface TokenRequest {
   readonly url: string;
   readonly body: string;
 }
 
-/** A token, and for how long it counts; or the reason why there is none, without a secret. */
+/** Holds a token, and for how long it counts; or the reason why there is none, without a secret. */
 export type TokenReading =
   | { readonly token: string; readonly lifeMs: number }
   | { readonly refusal: string };
@@ -24,14 +24,14 @@ const ENTRA = 'https://login.microsoftonline.com';
 const GOOGLE_SCOPE = 'https://www.googleapis.com/auth/cloud-platform';
 const AZURE_SCOPE = 'https://cognitiveservices.azure.com/.default';
 
-/** The longest that Google takes. */
+/** Is the longest that Google takes. */
 const ASSERTION_S = 3_600;
-/** A token that names no lifetime counts for so long. */
+/** Is how long a token counts that names no lifetime. */
 const LIFE_S_DEFAULT = 300;
 const LIFE_S_MAX = 86_400;
 const REASON_CHARS_MAX = 300;
 
-/** `baseUrl`: of the upstream. One at a loopback address is a double, and makes its tokens itself. */
+/** Returns the request that fetches a token. `baseUrl` is that of the upstream. One at a loopback address is a double, and makes its tokens itself. */
 export function tokenRequest(
   auth: TokenAuth,
   { baseUrl, nowMs }: { baseUrl: string; nowMs: number },
@@ -82,7 +82,7 @@ function doubleAt(baseUrl: string): string | null {
   return /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname) ? origin : null;
 }
 
-/** A JWT that the account signs: https://www.rfc-editor.org/rfc/rfc7523. */
+/** Returns a JWT that the account signs: https://www.rfc-editor.org/rfc/rfc7523. */
 function assertionOf(account: ServiceAccount, audience: string, nowMs: number): string {
   const issuedAt = Math.floor(nowMs / 1000);
   const header = {

@@ -10,13 +10,13 @@ import type {
 import type { JsonRecord } from '../json/json-guard.ts';
 import type { ModelList } from './model-list.ts';
 
-/** One upstream protocol: all that differs between providers. `PROVIDERS` names each. */
+/** Describes one upstream protocol: all that differs between providers. `PROVIDERS` names each. */
 export interface Provider {
   /** Returns the headers that prove to the provider who sends the request. */
   sign(request: UnsignedRequest, signing: Signing): SignedHeaders | Promise<SignedHeaders>;
   /** Serves clients, by the protocol they speak; absent where this protocol has no such endpoint. */
   readonly exchanges: Readonly<Partial<Record<ClientProtocol, ProviderExchange>>>;
-  /** Endpoints that only some upstreams of this protocol have. */
+  /** Holds endpoints that only some upstreams of this protocol have. */
   readonly further?: Readonly<Partial<Record<FurtherEndpoint, ProviderExchange>>>;
   /** The smallest request of an upstream's connection test; null where the protocol has none of this kind. */
   probe(model: string, kind: ProbeKind, speech: Speech): Probe | null;
@@ -26,29 +26,29 @@ export interface Provider {
   readUsage(answer: JsonRecord): ReportedUsage | null;
   /** Returns whether a model continues natively from a last message that has the beginning of its answer; absent where none does. */
   continuesPrefill?(model: string): boolean;
-  /** Codes and types of its errors that `errors/` does not know. */
+  /** Holds codes and types of its errors that `errors/` does not know. */
   readonly errorWords?: ErrorWords;
 }
 
-/** A request as it leaves, but for the headers that `sign` adds. */
+/** Describes a request as it leaves, but for the headers that `sign` adds. */
 export interface UnsignedRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   readonly origin: string;
-  /** The path as it is sent, with its query. */
+  /** Is the path as it is sent, with its query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | null;
 }
 
 export interface Signing {
-  /** The credential of the upstream, of a kind that the protocol takes. */
+  /** Is the credential of the upstream, of a kind that the protocol takes. */
   readonly auth: UpstreamAuth;
-  /** The provider token of an identity that has one (`isTokenAuth`); null for every other credential. */
+  /** Is the provider token of an identity that has one (`isTokenAuth`); null for every other credential. */
   readonly token: string | null;
   readonly nowMs: number;
 }
 
-/** Lower-case names. */
+/** Has lower-case names. */
 export type SignedHeaders = Readonly<Record<string, string>>;
 
 export interface ProviderExchange {
@@ -59,13 +59,13 @@ export interface ProviderExchange {
   check?(body: Ask['body'], upstreamModel: string, ask: Ask): unknown;
 }
 
-/** The key of a credential that is one. */
+/** Returns the key of a credential that is one. */
 export function keyOf({ auth }: Signing): string {
   if (auth.type !== 'api_key') throw new Error(`an API key is needed, not ${auth.type}`);
   return auth.api_key;
 }
 
-/** The token of an identity that has one. */
+/** Returns the token of an identity that has one. */
 export function tokenOf({ token }: Signing): string {
   if (token === null) throw new Error('a provider token is needed');
   return token;
@@ -74,7 +74,7 @@ export function tokenOf({ token }: Signing): string {
 export type ProbeKind = 'chat' | 'embedding';
 
 export interface Probe {
-  /** Appended to the upstream's base_url. */
+  /** Is appended to the upstream's base_url. */
   readonly path: string;
   readonly body: Readonly<JsonRecord>;
   readonly headers: Readonly<Record<string, string>>;

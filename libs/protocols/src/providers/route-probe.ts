@@ -5,10 +5,10 @@ import { CLIENT_BODIES } from '../fields/client-bodies.ts';
 import { jsonBytes } from '../json/json-guard.ts';
 import { isNative } from './create-exchange.ts';
 
-/** The least that `/v1/responses` takes: https://platform.openai.com/docs/api-reference/responses/create#max_output_tokens */
+/** Is the least that `/v1/responses` takes: https://platform.openai.com/docs/api-reference/responses/create#max_output_tokens */
 const RESPONSES_LIMIT = 16;
 
-/** Output tokens of a probe: one, or the least that its endpoint takes. */
+/** Limits the output tokens of a probe to one, or to the least that its endpoint takes. */
 export function probeLimit(protocol: ClientProtocol, speech: Speech): number | null {
   if (clientProtocol(protocol).kind === 'embedding') return null;
   return protocol === 'responses' && isNative(protocol, speech) ? RESPONSES_LIMIT : 1;

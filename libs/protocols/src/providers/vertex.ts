@@ -12,7 +12,7 @@ import { byModel, claudeOf, type ClaudeHost } from './hosted-claude.ts';
 import { PROBE_MESSAGES, PROBE_OUTPUT_TOKENS } from './probe.ts';
 import { keyOf, tokenOf, type Probe, type Provider, type ProbeKind } from './provider.ts';
 
-/** Claude: https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai. */
+/** Describes Claude: https://platform.claude.com/docs/en/build-with-claude/claude-on-vertex-ai. */
 const CLAUDE: ClaudeHost = {
   version: 'vertex-2023-10-16',
   hasLaterVersions: true,

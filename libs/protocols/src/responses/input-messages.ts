@@ -10,7 +10,7 @@ import { flatName } from './tool-registry.ts';
 
 interface Turn {
   messages: JsonRecord[];
-  /** The thoughts that wait for their assistant message. */
+  /** Holds the thoughts that wait for their assistant message. */
   thoughts: { text: string; blocks: JsonRecord[] };
 }
 

@@ -8,10 +8,10 @@ import type { RegisteredTool } from './tool-registry.ts';
 export interface ItemDraft {
   readonly id: string;
   readonly kind: 'message' | 'refusal' | 'reasoning' | 'function_call' | 'custom_tool_call';
-  /** The text, summary or arguments so far. */
+  /** Holds the text, summary or arguments so far. */
   readonly text: string;
   readonly signature: string;
-  /** The block as it began: a tool's id and name, or the data of redacted thinking. */
+  /** Holds the block as it began: a tool's id and name, or the data of redacted thinking. */
   readonly block: JsonRecord;
   readonly tool: RegisteredTool | null;
 }

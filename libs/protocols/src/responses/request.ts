@@ -14,7 +14,7 @@ export function chatBodyOf(body: JsonRecord): JsonRecord {
 }
 
 /**
- * Converts a /v1/responses request body to a chat request body, which an exchange for chat then sends. Throws `InvalidRequest` naming a field without
+ * Converts a /v1/responses request body to a chat request body, which an exchange for chat then sends. It throws `InvalidRequest` naming a field without
  * a counterpart.
  */
 export function toChatBody(body: JsonRecord, tools: readonly RegisteredTool[]): JsonRecord {

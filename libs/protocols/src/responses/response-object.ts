@@ -7,9 +7,9 @@ import { toResponsesUsage } from '../usage/responses-usage.ts';
 /** Holds the members in which a response repeats its request. Nothing is stored, whatever the client asked for (docs/translation.md). */
 export interface ResponseFrame {
   identity: Identity;
-  /** The model name that the client asked for. */
+  /** Is the model name that the client asked for. */
   model: string;
-  /** The client's request body. */
+  /** Is the client's request body. */
   asked: JsonRecord;
 }
 

@@ -8,9 +8,9 @@ import type { ResponseFrame } from './response-object.ts';
 
 interface OpenMessage {
   item: JsonRecord;
-  /** The complete parts. */
+  /** Holds the complete parts. */
   parts: JsonRecord[];
-  /** The text of the open part. */
+  /** Holds the text of the open part. */
   words: string;
 }
 

@@ -19,7 +19,7 @@ export interface ResponseState {
   readonly frame: ResponseFrame;
   readonly tools: readonly RegisteredTool[];
   readonly isStarted: boolean;
-  /** The number of the next event, from 0. */
+  /** Is the number of the next event, from 0. */
   readonly sequence: number;
   readonly output: readonly JsonRecord[];
   readonly draft: ItemDraft | null;

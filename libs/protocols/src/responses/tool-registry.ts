@@ -16,7 +16,7 @@ export interface RegisteredTool {
   definition: JsonRecord;
 }
 
-/** Returns all tools of a request. Codex groups them in namespaces, which neither chat nor messages have. Throws `InvalidRequest` for hosted tools. */
+/** Returns all tools of a request. Codex groups them in namespaces, which neither chat nor messages have. It throws `InvalidRequest` for hosted tools. */
 export function registerTools(tools: unknown): RegisteredTool[] {
   return list(tools).flatMap((item, index) => {
     const tool = record(item);

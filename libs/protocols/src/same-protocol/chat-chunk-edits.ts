@@ -12,25 +12,25 @@ import type { Identity } from '../stream/made-identity.ts';
 
 export interface ChunkEdits {
   model: string;
-  /** Lent to a chunk that has no id of its own. */
+  /** Is lent to a chunk that has no id of its own. */
   identity: Identity;
   /** all: leave usage alone. null: remove it unless it is null (it goes into a chunk of its own). none: the client did not ask for any. */
   keepsUsage: 'all' | 'null' | 'none';
-  /** Absent where nothing is stored. */
+  /** Is absent where nothing is stored. */
   ids?: StoredIds | undefined;
   /** Choice indexes whose role was sent; grows. */
   choicesWithRole: Set<unknown>;
 }
 
 export interface EditedChunk {
-  /** The event's bytes, its JSON on one line. */
+  /** Holds the event's bytes, with its JSON on one line. */
   bytes: Buffer;
   layout: JsonLayout | null;
-  /** The closed list's changes to `bytes`. */
+  /** Holds the closed list's changes to `bytes`. */
   patches: readonly Patch[];
 }
 
-/** The changes of an event's bytes. `layout` is null when nothing must, as it was not looked for. */
+/** Returns the changes of an event's bytes. `layout` is null when nothing must change, as it was not looked for. */
 export function editChunk(event: SseEvent, chunk: JsonRecord, edits: ChunkEdits): EditedChunk {
   const wanted = topEdits(chunk, edits);
   const roles = roleEdits(chunk, edits.choicesWithRole);
@@ -70,7 +70,7 @@ function topEdits(
 }
 
 interface RoleEdit {
-  /** The place of the choice in its chunk. */
+  /** Is the place of the choice in its chunk. */
   position: number;
   /** JSON text of the role; null takes it out. */
   role: string | null;

@@ -10,7 +10,7 @@ import { ChatStream } from './chat-stream.ts';
 import { fieldEdits, streamUsageEdits } from './field-edits.ts';
 import { withModel } from '../json/with-model.ts';
 
-/** chat -> chat: the request's and the answer's own bytes, but for the closed list of docs/translation.md. */
+/** Carries chat to chat: the request's and the answer's own bytes, but for the closed list of docs/translation.md. */
 export function chatExchange(request: ExchangeRequest): Exchange {
   const { ask, ids, idSeed } = request;
   return {

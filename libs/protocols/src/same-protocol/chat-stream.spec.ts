@@ -141,7 +141,7 @@ describe('chat -> chat stream', () => {
           maxLength: 5,
         }),
         fc.boolean(),
-        // Shorter and longer than the alias.
+        // The names are shorter and longer than the alias.
         fc.constantFrom('upstream-model', 'm'),
         (chunks, sizes, asksUsage, model) => {
           const upstream =

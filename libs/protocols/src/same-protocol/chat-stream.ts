@@ -19,17 +19,17 @@ import { ChunkTemplate } from './chunk-template.ts';
 import { completionEvents } from '../answers/openai/completion-events.ts';
 
 export interface ChatStreamOptions {
-  /** The name the client asked for. */
+  /** Is the name that the client asked for. */
   model: string;
   wantsStreamUsage: boolean;
-  /** Absent where nothing is stored. */
+  /** Is absent where nothing is stored. */
   ids?: StoredIds | undefined;
   idSeed: string;
   sink: StreamSink;
 }
 
 /**
- * chat -> chat. Every event leaves as its own bytes but for the closed list of docs/translation.md: model value, first chunk's role and id,
+ * Carries chat to chat. Every event leaves as its own bytes but for the closed list of docs/translation.md: model value, first chunk's role and id,
  * usage removed, or moved right before [DONE].
  */
 export class ChatStream extends StreamHandler {
@@ -44,7 +44,7 @@ export class ChatStream extends StreamHandler {
   private usageChunk: SseEvent | null = null;
   private endMark: Uint8Array = Buffer.from(DONE_EVENT);
   private readonly choicesWithRole = new Set<unknown>();
-  /** The last chunk that was parsed whole. */
+  /** Is the last chunk that was parsed whole. */
   private template: ChunkTemplate | null = null;
 
   constructor(options: ChatStreamOptions) {

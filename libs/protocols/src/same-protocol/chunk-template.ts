@@ -7,7 +7,7 @@ import type { Patch } from '../json/json-splice.ts';
 import type { ByteOutput } from '../sse/byte-output.ts';
 import { generatedParts } from '../answers/openai/chat-text.ts';
 
-/** Chunks that were read by a template: where the last one ends, and all that they generated; see `StreamSink` for `isShown`. */
+/** Describes chunks that were read by a template: where the last one ends, and all that they generated; see `StreamSink` for `isShown`. */
 export interface AlikeChunks {
   end: number;
   text: string;
@@ -101,12 +101,12 @@ export class ChunkTemplate {
   }
 }
 
-/** Bytes around the holes. */
+/** Holds the bytes around the holes. */
 interface Pieces {
   head: Buffer;
   middle: Buffer;
   tail: Buffer;
-  /** A tail, and the head of the next chunk. */
+  /** Holds a tail, and the head of the next chunk. */
   between: Buffer;
 }
 
@@ -137,7 +137,7 @@ function editedPiece(raw: Buffer, { start, end }: JsonRange, patches: readonly P
   return bufferOf(applyPatches(raw.subarray(start, end), inside));
 }
 
-/** The place of the string that is all this chunk generated: a text delta, or a piece of one tool call's arguments. */
+/** Returns the place of the string that is all this chunk generated: a text delta, or a piece of one tool call's arguments. */
 function generatedPlace(
   chunk: JsonRecord,
 ): { path: readonly (string | number)[]; isShown: boolean } | null {
@@ -165,7 +165,7 @@ function textPath(delta: JsonRecord, generated: string): (string | number)[] | n
   return isArguments ? ['tool_calls', 0, 'function', 'arguments'] : null;
 }
 
-/** Inside of the chunk's last member when that is a string (OpenAI's `obfuscation`, Mistral's `p`); else null. */
+/** Returns the inside of the chunk's last member when that is a string (OpenAI's `obfuscation`, Mistral's `p`); else null. */
 function paddingHole(
   raw: Buffer,
   layout: JsonLayout,
@@ -209,7 +209,7 @@ function hasAt(bytes: Buffer, at: number, piece: Buffer): boolean {
   return end <= bytes.length && bytes.compare(piece, 0, piece.length, at, end) === 0;
 }
 
-/** Offset of the quote that ends the string; -1 when there is none, or a control character, which no JSON string may hold. */
+/** Returns the offset of the quote that ends the string; -1 when there is none, or a control character, which no JSON string may hold. */
 function stringEnd(bytes: Buffer, start: number): number {
   for (let at = start; at < bytes.length; at += 1) {
     const byte = bytes[at] as number;

@@ -14,7 +14,7 @@ import { echoOf } from './echo.ts';
 import { fieldEdits, streamUsageEdits } from './field-edits.ts';
 import { withModel } from '../json/with-model.ts';
 
-/** completions -> completions, the legacy endpoint: the request's and the answer's own bytes, but for the closed list of docs/translation.md. */
+/** Carries completions to completions, the legacy endpoint: the request's and the answer's own bytes, but for the closed list of docs/translation.md. */
 export function completionsExchange(request: ExchangeRequest): Exchange {
   const { ask, idSeed } = request;
   refuseEchoedTokens(ask.body);
@@ -36,7 +36,7 @@ export function completionsExchange(request: ExchangeRequest): Exchange {
   };
 }
 
-/** A stream that begins with a prompt whose text is not in the request: what of it is generated could not be distinguished. Throws `InvalidRequest`. */
+/** Refuses a stream that begins with a prompt whose text is not in the request: what of it is generated could not be distinguished. Throws `InvalidRequest`. */
 export function refuseEchoedTokens(body: Ask['body']): void {
   if (body['stream'] === true && body['echo'] === true && hasTokens(body))
     throw new InvalidRequest('echo: a stream does not repeat a prompt of tokens; leave one out.', {

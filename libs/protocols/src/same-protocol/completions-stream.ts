@@ -20,14 +20,14 @@ export interface CompletionsStreamOptions {
   sink: StreamSink;
 }
 
-/** completions -> completions. The model is named as asked for, and usage that was not asked for is taken out; every other byte passes. */
+/** Carries completions to completions. The model is named as asked for, and usage that was not asked for is taken out; every other byte passes. */
 export class CompletionsStream extends StreamHandler {
   readonly keepAlive = COMMENT_EVENT;
   protected readonly tap: CompletionsTap;
   private readonly options: CompletionsStreamOptions;
-  /** Members of the last chunk, for the gateway's own chunks. */
+  /** Holds members of the last chunk, for the gateway's own chunks. */
   private head: JsonRecord = {};
-  /** Choices that continue. */
+  /** Holds the choices that continue. */
   private readonly open = new Set<unknown>();
 
   constructor(options: CompletionsStreamOptions) {

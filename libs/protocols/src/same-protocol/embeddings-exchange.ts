@@ -9,7 +9,7 @@ import { readJson } from '../answers/read-json.ts';
 import { fieldEdits } from './field-edits.ts';
 import { withModel } from '../json/with-model.ts';
 
-/** embeddings -> embeddings. `encoding_format` and vectors pass as they are: clients decode base64 or take floats (behaviour 31). */
+/** Carries embeddings to embeddings. `encoding_format` and vectors pass as they are: clients decode base64 or take floats (behaviour 31). */
 export function embeddingsExchange(request: ExchangeRequest): Exchange {
   const { ask } = request;
   const edits = fieldEdits({ ...request, outputLimit: null }, '');

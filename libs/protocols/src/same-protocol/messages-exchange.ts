@@ -20,10 +20,10 @@ import { MessagesStream } from './messages-stream.ts';
 import { unsignedThinkingPatches } from './unsigned-thinking.ts';
 import { withModel } from '../json/with-model.ts';
 
-/** For clients that send none; still accepted beside the newer one (docs/design/protocols.md#keys-and-versions). */
+/** Serves clients that send no version; it is still accepted beside the newer one (docs/design/protocols.md#keys-and-versions). */
 const DEFAULT_VERSION = '2023-06-01';
 
-/** messages -> messages: the request's and the answer's own bytes, but for the closed list of docs/translation.md. Version and betas are forwarded as they are. */
+/** Carries messages to messages: the request's and the answer's own bytes, but for the closed list of docs/translation.md. Version and betas are forwarded as they are. */
 export function messagesExchange(request: ExchangeRequest): Exchange {
   const { ask, ids, clientHeaders, idSeed } = request;
   const bounds = threadBounds(request);

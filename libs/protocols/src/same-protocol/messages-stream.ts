@@ -21,17 +21,17 @@ import { toMessagesUsage } from '../usage/messages-usage.ts';
 import { messageEvents } from '../answers/anthropic/message-events.ts';
 
 export interface MessagesStreamOptions {
-  /** The name the client asked for. */
+  /** Is the name that the client asked for. */
   model: string;
-  /** Absent where nothing is stored. */
+  /** Is absent where nothing is stored. */
   ids?: StoredIds | undefined;
-  /** `ExchangeRequest.bounds` of a message thread. */
+  /** Is `ExchangeRequest.bounds` of a message thread. */
   bounds: ThreadSize | null;
   idSeed: string;
   sink: StreamSink;
 }
 
-/** messages -> messages. Only message_start's model value, the id of a container and that of a thread's message change; unknown events, blocks and deltas pass (behaviour 7). */
+/** Carries messages to messages. Only message_start's model value, the id of a container and that of a thread's message change; unknown events, blocks and deltas pass (behaviour 7). */
 export class MessagesStream extends StreamHandler {
   readonly keepAlive = PING_EVENT;
   private readonly options: MessagesStreamOptions;

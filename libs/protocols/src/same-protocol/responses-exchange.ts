@@ -24,7 +24,7 @@ import { unsupportedHere } from '../errors/unsupported.ts';
 import { fieldEdits, modelEdit } from './field-edits.ts';
 import { ResponsesStream } from './responses-stream.ts';
 
-/** responses -> responses: the request's and the answer's own bytes, but for the closed list of docs/translation.md. */
+/** Carries responses to responses: the request's and the answer's own bytes, but for the closed list of docs/translation.md. */
 export function responsesExchange(request: ExchangeRequest): Exchange {
   const { ask, ids, idSeed } = request;
   if (!ids) throw new Error('Ids of a provider must not leave the gateway as they are.');
@@ -79,7 +79,7 @@ function tunnelRefused(param: string): InvalidRequest {
   );
 }
 
-/** The answer of an endpoint that stores, with its ids sealed and the client's name of the model; null for one that cannot be read. */
+/** Returns the answer of an endpoint that stores, with its ids sealed and the client's name of the model; null for one that cannot be read. */
 export function withSealedIds(
   body: Uint8Array,
   shown: { ids: StoredIds; model: string | null },

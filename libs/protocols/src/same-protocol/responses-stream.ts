@@ -28,7 +28,7 @@ export interface ResponsesStreamOptions {
   sink: StreamSink;
 }
 
-/** responses -> responses. Ids are sealed and the model is named as asked for; every other byte passes, and so do unknown events. */
+/** Carries responses to responses. Ids are sealed and the model is named as asked for; every other byte passes, and so do unknown events. */
 export class ResponsesStream extends StreamHandler {
   readonly keepAlive = COMMENT_EVENT;
   protected readonly tap: ResponsesTap;
@@ -87,7 +87,7 @@ export class ResponsesStream extends StreamHandler {
     for (const event of events) out.add(this.shown(Buffer.from(namedEvent(event)), event));
   }
 
-  /** The object as the client may see it. */
+  /** Returns the object as the client may see it. */
   private shown(raw: Buffer, value: JsonRecord): Uint8Array {
     const { ids, ask } = this.options;
     const edits = sealedIds(value, { ids, model: ask.model });

@@ -11,7 +11,7 @@ export function openStoredStream({
   sink,
 }: {
   ids: StoredIds;
-  /** The client's name of it. */
+  /** Is the client's name of it. */
   model: string;
   idSeed: string;
   /** Events up to this number are read, and not shown. */

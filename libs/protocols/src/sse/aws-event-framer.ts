@@ -3,7 +3,7 @@ import { SseEvent, type EventFramer } from './sse-framer.ts';
 
 /** AWS limits a message to this: https://smithy.io/2.0/aws/amazon-eventstream.html */
 export const AWS_MESSAGE_BYTES_MAX = 16 * 1024 * 1024;
-/** Two lengths and two checksums. */
+/** Is the size of two lengths and two checksums. */
 const MESSAGE_BYTES_MIN = 16;
 const LENGTH_BYTES = 4;
 
@@ -14,12 +14,12 @@ const codec = new EventStreamCodec(
 
 /** Describes a message of an AWS event stream whose checksums are right. */
 export interface AwsMessage {
-  /** The type of the event. */
+  /** Is the type of the event. */
   readonly type: string;
   readonly payload: Buffer;
 }
 
-/** The type of each exception as messages names an error. */
+/** Maps each exception to the type by which messages names the error. */
 const ERROR_TYPES: Readonly<Record<string, string>> = {
   throttlingException: 'rate_limit_error',
   serviceUnavailableException: 'overloaded_error',
@@ -36,7 +36,7 @@ export class AwsEventFramer implements EventFramer {
   #pendingBytes = 0;
   readonly #eventOf: (message: AwsMessage) => string;
 
-  /** `eventOf`: a message as a server-sent event. What it throws ends the stream. */
+  /** Takes `eventOf`, which writes a message as a server-sent event. An error that it throws ends the stream. */
   constructor(eventOf: (message: AwsMessage) => string) {
     this.#eventOf = eventOf;
   }
@@ -68,7 +68,7 @@ export class AwsEventFramer implements EventFramer {
     return null;
   }
 
-  /** The length that the first bytes of the message state; null while they have not come. */
+  /** Returns the length that the first bytes of the message state; null while they have not come. */
   #lengthWith(chunk: Buffer, start: number): number | null {
     if (this.#pendingBytes + chunk.length - start < LENGTH_BYTES) return null;
     const [first = chunk.subarray(start), ...rest] = this.#pending;
@@ -100,7 +100,7 @@ export class AwsEventFramer implements EventFramer {
   }
 }
 
-/** An exception as the error event that all readers know. */
+/** Writes an exception as the error event that all readers know. */
 function errorEvent(exception: string, payload: Buffer): string {
   const { message = exception } = JSON.parse(payload.toString('utf8') || '{}');
   const type = ERROR_TYPES[exception] ?? 'api_error';

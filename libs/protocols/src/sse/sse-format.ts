@@ -2,7 +2,7 @@ import type { JsonRecord } from '../json/json-guard.ts';
 
 export type TypedRecord = JsonRecord & { readonly type: string };
 
-/** A chat event: unnamed. */
+/** Writes an unnamed event, as chat has it. */
 export function dataEvent(value: object): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }

@@ -9,17 +9,17 @@ export interface EventFramer {
   readonly hasFailed: boolean;
   /** Every byte so far belongs to an event that was given. */
   readonly isBetweenEvents: boolean;
-  /** The place of the end of the event that `next` gave, in the chunk that it was given. */
+  /** Is the place of the end of the event that `next` gave, in the chunk that it was given. */
   readonly eventEnd: number;
   /** The next event, from `start` of the chunk on; null, and the rest kept, when it does not end in it. */
   next(chunk: Buffer, start: number): SseEvent | null;
-  /** The event that was never closed, where the framing takes one. */
+  /** Returns the event that was never closed, where the framing takes one. */
   end(): SseEvent | null;
 }
 
-/** One server-sent event. Its fields are looked for only when asked for: an event that is passed on untouched is never taken apart. */
+/** Is one server-sent event. Its fields are looked for only when asked for: an event that is passed on untouched is never taken apart. */
 export class SseEvent {
-  /** All its bytes, comments and closing blank line included. */
+  /** Holds all its bytes, comments and closing blank line included. */
   readonly raw: Buffer;
   /** Its bytes came in more than one piece. */
   readonly isPieced: boolean;
@@ -30,7 +30,7 @@ export class SseEvent {
     this.isPieced = isPieced;
   }
 
-  /** `event:` field, '' when absent. */
+  /** Is the `event:` field, '' when absent. */
   get name(): string {
     return (this.#fields ??= readFields(this.raw)).name;
   }
@@ -44,7 +44,7 @@ export class SseEvent {
     );
   }
 
-  /** Chat's end mark. */
+  /** Is true for chat's end mark. */
   get isDone(): boolean {
     return (
       this.data !== null &&
@@ -53,14 +53,14 @@ export class SseEvent {
     );
   }
 
-  /** The `data:` lines joined by newlines; null when there is none (comments, blank lines). */
+  /** Joins the `data:` lines by newlines; null when there is none (comments, blank lines). */
   get data(): Buffer | null {
     return (this.#fields ??= readFields(this.raw)).data;
   }
 }
 
 const HOLLOW_BYTES_MAX = 16;
-/** The value, with any white space around it. */
+/** Is the most bytes that the value takes, with any white space around it. */
 const DONE_BYTES_MAX = 64;
 
 interface Fields {
@@ -75,7 +75,7 @@ const COLON = 0x3a;
 
 /**
  * Cuts a byte stream into events. Bytes may be split anywhere, also inside a UTF-8 character: only line feeds are looked for.
- * Tolerates CRLF and LF and a missing last blank line (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
+ * It tolerates CRLF and LF and a missing last blank line (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
  */
 export class SseFramer implements EventFramer {
   private pending: Buffer[] = [];
@@ -96,7 +96,7 @@ export class SseFramer implements EventFramer {
     return this.pending.length === 0 && this.lineBytes === 0;
   }
 
-  /** The place of the event that `next` gave, in the chunk that it was given. */
+  /** Is the place of the end of the event that `next` gave, in the chunk that it was given. */
   get eventEnd(): number {
     return this.endOfEvent;
   }
@@ -127,7 +127,7 @@ export class SseFramer implements EventFramer {
     return null;
   }
 
-  /** The event that was never closed by a blank line, if any. */
+  /** Returns the event that was never closed by a blank line, if any. */
   end(): SseEvent | null {
     const rest = this.takePending(Buffer.alloc(0));
     return rest.length === 0 ? null : new SseEvent(rest);

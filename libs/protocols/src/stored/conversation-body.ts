@@ -13,7 +13,7 @@ import { openedItems, type StoredReference } from './references.ts';
 export interface KeptBy {
   ids: StoredIds;
   passesFiles: boolean;
-  /** True when it takes only known fields. */
+  /** Is true when it takes only known fields. */
   isKnownOnly: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface ConversationBody {
 
 /**
  * Returns the items for a new or existing conversation in the upstream's form, with native ids. `strange` is the first reference to an object that is
- * not stored for its caller there. Throws `InvalidRequest`, also for files by id where `passesFiles` is false.
+ * not stored for its caller there. It throws `InvalidRequest`, also for files by id where `passesFiles` is false.
  */
 export function conversationBody(
   raw: Uint8Array,

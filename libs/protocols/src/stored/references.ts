@@ -12,7 +12,7 @@ import { isItemReference } from '../ask/item-reference.ts';
 export interface StoredReference {
   path: readonly string[];
   id: string;
-  /** True for an item of the input, which other upstreams' answers may name, too. */
+  /** Is true for an item of the input, which other upstreams' answers may name, too. */
   isItem: boolean;
 }
 

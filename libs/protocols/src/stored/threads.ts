@@ -16,7 +16,7 @@ export type MessageThread =
 
 type Threaded = Pick<Ask, 'protocol' | 'body'>;
 
-/** Returns the thread that a request asks for; null where it asks for none. Throws `InvalidRequest`. */
+/** Returns the thread that a request asks for; null where it asks for none. It throws `InvalidRequest`. */
 export function threadOf(ask: Threaded): MessageThread | null {
   if (!asksForThread(ask)) return null;
   const { type, previous_message_id: previous } = record(ask.body['thread']);

@@ -1,7 +1,7 @@
 /** Holds the id and time of an answer that the gateway itself writes. Both come from the request id, so that no clock or random source is needed. */
 export interface Identity {
   id: string;
-  /** The time in Unix seconds. */
+  /** Is in Unix seconds. */
   created: number;
 }
 

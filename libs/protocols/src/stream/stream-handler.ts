@@ -9,9 +9,9 @@ export interface StreamTap {
   readonly usage: ReportedUsage | null;
   readonly hasContent: boolean;
   readonly hasFinish: boolean;
-  /** See `StreamReader`. */
+  /** Is described at `StreamReader`. */
   readonly backgroundId?: string | null;
-  /** True when `usage` is the account of the whole answer. `hasEnded`: the upstream has ended the stream itself. */
+  /** Is true when `usage` is the account of the whole answer. `hasEnded` is true when the upstream has ended the stream itself. */
   isUsageFinal(hasEnded: boolean): boolean;
 }
 
@@ -24,7 +24,7 @@ export abstract class StreamHandler {
   error: UpstreamError | null = null;
   abstract readonly keepAlive: string;
   protected abstract readonly tap: StreamTap;
-  /** True when text after the upstream's own end mark is passed on. */
+  /** Is true when text after the upstream's own end mark is passed on. */
   protected readonly isReadAfterEnd: boolean = false;
   /** Ended by the gateway: figures of the beginning are no report of the end, or the output would be free. */
   private isCutShort = false;
@@ -96,13 +96,13 @@ export abstract class StreamHandler {
   /** Returns the upstream's event stream with the content of a JSON answer, because some upstreams answer JSON to `stream: true` (behaviour 34). */
   abstract eventsOfWhole(answer: unknown): string;
 
-  /** The upstream has ended the stream. An end mark and nothing before it is no answer. */
+  /** The upstream has ended the stream. An end mark with nothing before it is no answer. */
   protected finish(out: ByteOutput): void {
     if (!this.tap.hasFinish && !this.tap.hasContent) this.fail(upstreamError('unreadable'), out);
     else this.state = 'finished';
   }
 
-  /** Well, and by the upstream itself. */
+  /** Is true when the upstream has ended the stream itself, without an error. */
   private get hasEnded(): boolean {
     return this.state === 'finished' && !this.isCutShort;
   }
@@ -117,6 +117,6 @@ export abstract class StreamHandler {
   /** Returns what is still owed to the client when the upstream has ended. */
   protected abstract writeEnd(usage: TokenUsage, out: ByteOutput): void;
   protected abstract writeFailure(error: UpstreamError, out: ByteOutput): void;
-  /** The ending of a stream that met its limit, with what is charged for it. */
+  /** Writes the ending of a stream that met its limit, with what is charged for it. */
   protected abstract writeCut(usage: TokenUsage, out: ByteOutput): void;
 }

@@ -10,12 +10,12 @@ export type Limits = Pick<ExchangeRequest, 'upstreamModel' | 'outputLimit'>;
 export interface MessagesDialect<State> {
   readonly answers: ProviderAnswers;
   readonly path: (model: string, isStream: boolean) => string;
-  /** The headers of a stream, beside those of every request. */
+  /** Holds the headers of a stream, beside those of every request. */
   readonly streamHeaders?: Readonly<Record<string, string>>;
   /** Is absent where streams are server-sent events. */
   readonly openFramer?: () => EventFramer;
   /**
-   * Converts a messages body to this protocol's. `chat` is the body that it was made from; null for a client of messages. Throws `InvalidRequest`
+   * Converts a messages body to this protocol's. `chat` is the body that it was made from; it is null for a client of messages. Throws `InvalidRequest`
    * naming a field without a counterpart.
    */
   readonly request: (body: JsonRecord, options: Limits & { chat: JsonRecord | null }) => JsonRecord;

@@ -4,11 +4,11 @@ export interface ClaudeModel {
   thinking: 'adaptive' | 'budget' | 'none';
   /** Is true when the model takes temperature and top_p; newer models answer 400 to them. */
   takesSampling: boolean;
-  /** True when it takes temperature and top_p together. */
+  /** Is true when it takes temperature and top_p together. */
   takesBothSampling: boolean;
-  /** True when it takes the role "system" inside messages. */
+  /** Is true when it takes the role "system" inside messages. */
   takesMidSystem: boolean;
-  /** True when it continues the text of a final assistant message; known models only. */
+  /** Is true when it continues the text of a final assistant message; known models only. */
   takesPrefill: boolean;
 }
 

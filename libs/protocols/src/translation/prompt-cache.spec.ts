@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { exchangeOf, type Loose } from '../../test/drive.ts';
 import type { ClientProtocol, ExchangeRequest } from '../exchange.ts';
 
-/** Longer than the shortest prompt that providers cache. */
+/** Is longer than the shortest prompt that providers cache. */
 const RULES = 'Answer in verse. '.repeat(300);
 const TOOL = { type: 'function', function: { name: 'f', parameters: { type: 'object' } } };
 

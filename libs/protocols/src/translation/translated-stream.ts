@@ -19,7 +19,7 @@ export interface StreamTranslation<S> {
   /** Converts an error in the client's protocol to a client event. */
   failure(state: S, body: JsonRecord): JsonRecord;
   format(event: JsonRecord): string;
-  /** The text after the last event: `[DONE]` for chat. */
+  /** Is the text after the last event: `[DONE]` for chat. */
   readonly trailer: string;
   readonly keepAlive: string;
 }

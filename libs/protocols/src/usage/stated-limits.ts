@@ -1,6 +1,6 @@
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The rest of a limit, and after how long there is more. */
+/** Describes the rest of a limit, and after how long there is more. */
 export interface StatedLimit {
   readonly remaining: number;
   readonly resetMs: number;
@@ -8,7 +8,7 @@ export interface StatedLimit {
 
 export interface StatedLimits {
   readonly requests: StatedLimit | null;
-  /** The one with the least left, where there are several. */
+  /** Is the limit with the least left, where there are several. */
   readonly tokens: StatedLimit | null;
 }
 
@@ -17,7 +17,7 @@ const RESET_MS = 1_000;
 
 /**
  * Reads what a provider states of its limits: https://platform.openai.com/docs/guides/rate-limits (Azure, Groq, Mistral and others have its names) and
- * https://platform.claude.com/docs/en/api/rate-limits#response-headers. Null where it states nothing, as most answers do.
+ * https://platform.claude.com/docs/en/api/rate-limits#response-headers. It returns null where the provider states nothing, as most answers do.
  */
 export function statedLimits(headers: Headers, nowMs: number): StatedLimits | null {
   const openai = (of: string): StatedLimit | null =>
@@ -55,7 +55,7 @@ function limitOf(
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 const DURATION = /^(?:\d+(?:\.\d+)?(?:ms|s|m|h))+$/;
 
-/** `6m0s`, `20ms`, seconds, or a moment. */
+/** Reads `6m0s`, `20ms`, seconds, or a moment. */
 function resetOf(text: string, nowMs: number): number | null {
   if (/^\d+(?:\.\d+)?$/.test(text)) return Number(text) * 1_000;
   if (DURATION.test(text))

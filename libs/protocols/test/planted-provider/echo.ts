@@ -17,7 +17,7 @@ import { EventStreamReader } from '../../src/stream/event-stream-reader.ts';
 import type { StreamTap } from '../../src/stream/stream-handler.ts';
 import { TranslatedStream } from '../../src/translation/translated-stream.ts';
 
-/** A made-up protocol of which no word is OpenAI's or Anthropic's: its usage, tap, end mark, errors, headers, paths, signature and framing. It serves chat clients. */
+/** Is a made-up protocol of which no word is OpenAI's or Anthropic's: its usage, tap, end mark, errors, headers, paths, signature and framing. It serves chat clients. */
 export const echo: Provider = {
   sign,
   exchanges: { chat: { create: chatExchange, isNative: false } },

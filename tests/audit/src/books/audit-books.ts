@@ -24,7 +24,7 @@ export interface Backends {
 }
 
 /**
- * Every promise the books make, checked against PostgreSQL and Redis themselves. Waits up to `drainMs` for a moment of rest, in which
+ * Checks every promise the books make against PostgreSQL and Redis themselves. It waits up to `drainMs` for a moment of rest, in which
  * what holds at rest alone is judged; without one that is not judged, and the finding `at rest` says what was on its way.
  */
 export async function auditBooks(

@@ -8,7 +8,7 @@ import {
 /** Holds what must hold in PostgreSQL. `problems` selects one text per violation; `compared` counts what was looked at. */
 export interface BookCheck {
   name: string;
-  /** In words, for the reader of the table. */
+  /** Is in words, for the reader of the table. */
   promise: string;
   compared: string;
   problems: string;
@@ -45,7 +45,7 @@ function differFromRows(
     SELECT concat_ws(' ', ${group}) || format(' (${group}): rows %s, ${table} %s', summed, kept) AS problem FROM compared WHERE summed IS DISTINCT FROM kept`;
 }
 
-/** The rules that the product proves of its own books. */
+/** Returns the rules that the product proves of its own books. */
 function toCheck([name, { says, table, sql }]: [string, Rule]): BookCheck {
   return {
     name: name.replaceAll('_', ' '),
@@ -73,7 +73,7 @@ function ordinals(count: number): string {
   return Array.from({ length: count }, (_, index) => index + 1).join(', ');
 }
 
-/** The equalities of budgets, which the product proves too. */
+/** Holds the equalities of budgets, which the product proves too. */
 const BUDGET_CHECKS = (['budgets', 'budget_grants', 'budget_purchases'] as const).map((name) => ({
   name: name.replaceAll('_', ' '),
   promise: EQUALITIES[name].says,

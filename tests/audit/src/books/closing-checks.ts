@@ -1,6 +1,6 @@
 import type { BookCheck } from './book-checks.ts';
 
-/** Day of a UUIDv7, which a request or withdrawal is numbered by. */
+/** Selects the day of a UUIDv7, which a request or withdrawal is numbered by. */
 const dayOf = (id: string): string =>
   `to_timestamp(('x' || lpad(substr(replace(${id}, '-', ''), 1, 12), 16, '0'))::bit(64)::bigint / 1000.0)::date`;
 /** Single requests of earlier days were dropped by the retention. */

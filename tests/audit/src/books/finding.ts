@@ -2,17 +2,17 @@
 export interface Finding {
   name: string;
   promise: string;
-  /** The number of compared things. */
+  /** Is the number of compared things. */
   compared: number;
   /** One line per violation; empty = the promise holds. */
   problems: string[];
-  /** The reason why nothing can be said this time: neither held nor broken. */
+  /** Is the reason why nothing can be said this time: neither held nor broken. */
   notJudged?: string;
 }
 
 type Verdict = 'held' | 'broken' | 'not judged';
 
-/** The finding that names what was on its way while the others were looked for: its problems are none of the books. */
+/** Is the finding that names what was on its way while the others were looked for: its problems are none of the books. */
 export const REST = 'at rest';
 
 const PROBLEMS_SHOWN = 10;

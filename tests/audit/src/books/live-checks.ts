@@ -33,7 +33,7 @@ type Subscription = z.output<typeof subscriptionRow>;
 
 interface LiveBalance {
   row: Subscription;
-  /** Null where Redis has none. */
+  /** Is null where Redis has none. */
   found: SubscriptionBalance | UnreadableBalance | null;
 }
 
@@ -82,7 +82,7 @@ export async function findUnreadable(books: Books): Promise<Finding> {
   };
 }
 
-/** PostgreSQL's balance less overdraft, and Redis' balance: equal for every subscription once nothing is on its way. Those that cannot be read are a finding of their own. */
+/** Compares PostgreSQL's balance less overdraft with Redis' balance: they are equal for every subscription once nothing is on its way. Those that cannot be read are a finding of their own. */
 export async function compareLiveBalances(books: Books): Promise<Finding> {
   const balances = await readLiveBalances(books);
   const problems = balances.flatMap(({ row, found }) => {
@@ -108,7 +108,7 @@ export async function compareLiveBalances(books: Books): Promise<Finding> {
   };
 }
 
-/** Outboxes, holds, the usage queue and changes for Redis: all empty when everything has arrived. One line for each that is not. */
+/** Returns a line for each of outboxes, holds, the usage queue and changes for Redis that is not empty: all are empty when everything has arrived. */
 export async function findUnarrived({ database, redis, shards }: Books): Promise<string[]> {
   const places = [
     ...shardNames(shards).flatMap((shard) => [

@@ -9,7 +9,7 @@ const MOVED = 'requests ended or balances changed while they were compared';
 
 /** Sets how long an audit waits, in milliseconds. */
 export interface Patience {
-  /** For a moment of rest. */
+  /** Is the time to wait for a moment of rest. */
   drainMs: number;
   /** For what is unequal at rest to become equal: repairs may be on their way. */
   settleMs: number;
@@ -17,7 +17,7 @@ export interface Patience {
 
 /**
  * Judges promises that hold at rest alone, such as equal balances in PostgreSQL and Redis: two stores, and no transaction over both. Each comparison therefore is taken between
- * two looks, and counts when neither found anything on its way and nothing ended in between. Repeated until one is sound, or until `settleMs` after the first
+ * two looks, and counts when neither found anything on its way and nothing ended in between. It is repeated until one is sound, or until `settleMs` after the first
  * moment of rest, at most for `drainMs`. The last one that was taken at rest is judged; without any, all that is known is that the installation did not rest.
  */
 export async function judgeAtRest(
@@ -41,7 +41,7 @@ export async function judgeAtRest(
 
 interface Look {
   onTheWay: string[];
-  /** Another one when a balance has moved in between, on either side. */
+  /** Changes when a balance has moved in between, on either side. */
   standing: string;
 }
 

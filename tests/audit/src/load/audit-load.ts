@@ -22,15 +22,15 @@ const CUSTOMERS = 3;
 const TOKENS_EACH = 50_000_000;
 const RPM = 25;
 const CONCURRENCY = 24;
-/** Enough for a reaped hold (60 s) and its correction. */
+/** Is enough for a reaped hold (60 s) and its correction. */
 const DRAIN_MS = 90_000;
 const DRAIN_KILLED_MS = 150_000;
 export interface LoadOptions {
   requests: number;
   seed: number;
-  /** Kill every process once with -9 during the run. */
+  /** Is true to kill every process once with -9 during the run. */
   kill: boolean;
-  /** Wait for the rate window to pass and spend it again: a minute. */
+  /** Is true to wait for the rate window to pass and spend it again: a minute. */
   secondWindow: boolean;
   log: (line: string) => void;
 }

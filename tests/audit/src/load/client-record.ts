@@ -3,7 +3,7 @@ import type { RequestPlan } from './plan-requests.ts';
 /** Holds what a client remembers of its request. */
 export interface ClientRecord {
   plan: RequestPlan;
-  /** From the response header; null when none arrived. */
+  /** Comes from the response header; null when none arrived. */
   rid: string | null;
   status: number | null;
   /** completed: the whole answer arrived. hung_up: by the client. refused: a status other than 200. broken: the answer ended by itself. unreached: there was none. */
@@ -23,7 +23,7 @@ export interface Target {
 /** A node journals counts every 100 ms; that it died may be seen much later here, on a machine that starts other processes. */
 const RECENT_MS = 1_000;
 
-/** Output tokens that a request may ask for at most. */
+/** Limits the output tokens that a request may ask for. */
 export const OUTPUT_MAX = 200;
 
 export function unreached(plan: RequestPlan): ClientRecord {

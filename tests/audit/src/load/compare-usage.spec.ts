@@ -57,7 +57,7 @@ const SHORT: UsageRow = {
   tokens: tokensOf({ input_tokens: 10, output_tokens: 15 }),
 };
 
-/** Names of the checks that found something. */
+/** Returns the names of the checks that found something. */
 function broken({
   client = CLIENT,
   entries = [ENTRY],

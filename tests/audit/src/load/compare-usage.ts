@@ -20,7 +20,7 @@ export interface Witnesses {
   wereCut?: boolean;
 }
 
-/** The audit's core (issue: "done when" 3): three independent witnesses of the same requests, compared one request at a time. */
+/** Is the audit's core: compares three independent witnesses of the same requests, one request at a time. */
 export function compareUsage(witnesses: Witnesses): Finding[] {
   const attempts = Map.groupBy(
     witnesses.provider.filter(({ ending }) => ending !== 'refused'),
@@ -158,7 +158,7 @@ function problemOfCompleted(
   return isEqual ? [] : [`request ${rid}: ${says}`];
 }
 
-/** By class; a report that names none is of plain tokens. */
+/** Returns tokens by class; a report that names none is of plain tokens. */
 export function tokensReported(reported: NonNullable<Report>): TokensByClass {
   return reported.classes ?? { input_tokens: reported.prompt, output_tokens: reported.output };
 }

@@ -1,7 +1,7 @@
 import { TOKEN_FIELDS } from '@tollgate/contracts';
 import { z } from 'zod';
 
-/** `GET /record` of the demo upstream: `RecordEntry[]`. */
+/** Describes `GET /record` of the demo upstream: `RecordEntry[]`. */
 export const demoRecordSchema = z.array(
   z.object({
     rid: z.string(),

@@ -10,7 +10,7 @@ export interface DriveOptions {
   plans: readonly RequestPlan[];
   targetOf: (plan: RequestPlan) => Target;
   concurrency: number;
-  /** After each request, with the share that is done. */
+  /** Is called after each request, with the share that is done. */
   onProgress: (progress: number) => void;
 }
 

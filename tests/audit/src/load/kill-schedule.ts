@@ -22,7 +22,7 @@ export class KillSchedule {
     this.#total = this.#names.length;
   }
 
-  /** `progress` from 0 to 1. */
+  /** Kills what is due; `progress` is from 0 to 1. */
   advance(progress: number): void {
     const due = Math.floor(progress * (this.#total + 1)) - (this.#total - this.#names.length);
     const name = due > 0 ? this.#names.shift() : undefined;

@@ -1,7 +1,7 @@
 import { createRoutedModel, type RoutedModel, type Tollgate } from '@tollgate/harness';
 import type { RequestPlan } from './plan-requests.ts';
 
-/** Charged one to one, and by weights of every class that leave fractions. */
+/** Charges one to one, and by weights of every class that leave fractions. */
 const WEIGHTS = [
   {},
   {

@@ -1,9 +1,9 @@
-/** One request of the load, drawn from the seed before anything runs, so that a run can be repeated. */
+/** Describes one request of the load, drawn from the seed before anything runs, so that a run can be repeated. */
 export interface RequestPlan {
-  /** `responses`: made in the background. */
+  /** Names the protocol; `responses` are made in the background. */
   protocol: 'chat' | 'messages' | 'embeddings' | 'responses';
   isStream: boolean;
-  /** Index into the customers, models and addresses of the run. */
+  /** Is an index into the customers, models and addresses of the run. */
   customer: number;
   model: number;
   address: number;
@@ -22,7 +22,7 @@ export interface RequestPlan {
   caller: number | null;
 }
 
-/** A small JSON chat of the first customer and model, to the first address. */
+/** Is a small JSON chat of the first customer and model, to the first address. */
 export const SHORT_CHAT: RequestPlan = {
   protocol: 'chat',
   isStream: false,
@@ -48,7 +48,7 @@ export interface Choices {
 const HANG_UP_SHARE = 0.1;
 const EMBEDDINGS_SHARE = 0.05;
 const BACKGROUND_SHARE = 0.02;
-/** Pause before each token of an answer that is made in the background. */
+/** Is the longest pause before each token of an answer that is made in the background. */
 const BACKGROUND_DELAY_MAX_MS = 40;
 const IMAGES_SHARE = 0.1;
 const IMAGES_MAX = 3;
@@ -56,7 +56,7 @@ const EVERY_CLASS_SHARE = 0.2;
 const PREMIUM_SHARE = 0.2;
 const NAMED_SHARE = 0.75;
 const CALLERS = 8;
-/** About what one token takes on the wire as an event of its own. */
+/** Is about what one token takes on the wire as an event of its own. */
 const BYTES_PER_TOKEN = 190;
 
 export function planRequests(count: number, seed: number, choices: Choices): RequestPlan[] {
@@ -93,7 +93,7 @@ function delayOf(
   { hangsUp, below }: { hangsUp: boolean; below: (limit: number) => number },
 ): number {
   if (protocol === 'responses') return below(BACKGROUND_DELAY_MAX_MS);
-  // Slow enough that a hang-up meets a stream in its middle.
+  // The answer is slow enough that a hang-up meets a stream in its middle.
   if (hangsUp) return below(4);
   return below(10) === 0 ? 1 + below(5) : 0;
 }
@@ -105,7 +105,7 @@ function protocolOf(random: () => number): RequestPlan['protocol'] {
   return random() < 0.5 ? 'chat' : 'messages';
 }
 
-/** mulberry32: small, and the same everywhere. */
+/** Computes mulberry32, which is small and the same everywhere. */
 export function randomFrom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

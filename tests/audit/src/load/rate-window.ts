@@ -17,7 +17,7 @@ export class RateWindow {
   #spentAtMs = 0;
   #bursts = 0;
 
-  /** `targets`: the same key at every address. */
+  /** Takes as `targets` the same key at every address. */
   constructor(targets: readonly Target[], rpm: number) {
     this.#targets = targets;
     this.#rpm = rpm;

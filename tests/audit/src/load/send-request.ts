@@ -16,7 +16,7 @@ const PATHS = {
 const TOKEN = /"(?:content|text)":" [a-z]/g;
 const ENDINGS = /^(?:data: \[DONE\]|event: message_stop)/m;
 
-/** The first bytes of a PNG of 1,024 by 1,024 pixels. */
+/** Has the first bytes of a PNG of 1,024 by 1,024 pixels. */
 const PNG_HEAD = 'iVBORw0KGgoAAAANSUhEUgAABAAAAAQACAYAAAB/HSuD';
 
 const agent = new Agent({ keepAlive: true, maxSockets: 256 });

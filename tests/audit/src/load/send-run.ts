@@ -16,7 +16,7 @@ const responseSchema = z.object({
   output: z.array(z.object({ content: z.array(z.object({ text: z.string() })).default([]) })),
 });
 
-/** Has an answer made in the background and asks for it until it is over, or cancels it where the plan hangs up. Never throws. */
+/** Has an answer made in the background and asks for it until it is over, or cancels it where the plan hangs up. It never throws. */
 export async function sendRun(plan: RequestPlan, target: Target): Promise<ClientRecord> {
   const record = unreached(plan);
   const call = (method: string, path: string, body?: object): Promise<Response> =>

@@ -41,7 +41,7 @@ const rowSchema = z.object({
 export type UsageRow = z.infer<typeof rowSchema>;
 export type TokensByClass = Parameters<typeof chargeOfFinal>[0];
 
-/** All usage in PostgreSQL, one row a request. */
+/** Reads all usage in PostgreSQL, one row a request. */
 export async function readUsage(databaseUrl: string): Promise<Map<string, UsageRow>> {
   const database = new pg.Client({ connectionString: databaseUrl });
   await database.connect();
@@ -64,12 +64,12 @@ export async function readUsage(databaseUrl: string): Promise<Map<string, UsageR
   }
 }
 
-/** Charged tokens of so many tokens by the price version and premiums of a request, as the product computes them. */
+/** Returns the charged tokens of so many tokens by the price version and premiums of a request, as the product computes them. */
 export function chargeFor({ price, premiums }: UsageRow, tokens: TokensByClass): number {
   return chargeOfFinal({ ...tokens, premiums }, price);
 }
 
-/** The most that so many tokens may be charged, whatever their classes are. */
+/** Returns the most that so many tokens may be charged, whatever their classes are. */
 export function dearestChargeFor(
   { price, premiums }: UsageRow,
   { prompt, output }: { prompt: number; output: number },

@@ -11,9 +11,9 @@ import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
 
 const TIMES = 100;
 const BETWEEN_MS = 1_500;
-/** About what Redis writes within its second between two fsyncs under this load. */
+/** Is about what Redis writes within its second between two fsyncs under this load. */
 const CUT_MAX_BYTES = 48 * 1_024;
-/** Long enough for work to be written behind the cut, before the file is read a second time. */
+/** Is long enough for work to be written behind the cut, before the file is read a second time. */
 const SECOND_RESTART_AFTER_MS = 400;
 
 /** T6: Redis is killed and its file cut anywhere, so many times under load; each time it is killed and started once more, which is when a torn transaction would run by half. */

@@ -16,14 +16,14 @@ import { createTarget } from '../create-target.ts';
 
 const HOUR_S = 3_600;
 const DAY_S = 86_400;
-/** Forth, back, further back, and forth again: each size in each direction, ending where it began. */
+/** Goes forth, back, further back, and forth again: each size in each direction, ending where it began. */
 const OFFSETS_S = [HOUR_S, 0, -HOUR_S, 0, DAY_S, 0, -DAY_S, 0];
 const BETWEEN_MS = 12_000;
 const RPM = 60;
 const WINDOW_MS = 60_000;
 const BUCKET_MS = 1_000;
 const PROBE: RequestPlan = { ...SHORT_CHAT, tokens: 2 };
-/** Long enough that most meet a jump in their middle. */
+/** Is long enough that most meet a jump in their middle. */
 const LONG: RequestPlan = { ...PROBE, isStream: true, tokens: 100, delayMs: 90 };
 const LONG_STREAMS = 6;
 
@@ -102,7 +102,7 @@ export async function clock({ times = 1, seed, log }: Order): Promise<Outcome> {
   }
 }
 
-/** Some twenty requests a second. */
+/** Sends some twenty requests a second. */
 async function hammer(
   target: Target,
   signal: AbortSignal,

@@ -15,15 +15,15 @@ const CLIENTS = 12;
 export interface LoadSettings {
   seed: number;
   clients?: number;
-  /** Index of the only node that is asked; all unless given. */
+  /** Is the index of the only node that is asked; all unless given. */
   onlyAddress?: number;
-  /** Asked instead of the nodes themselves. */
+  /** Is asked instead of the nodes themselves. */
   origin?: string | undefined;
-  /** Pause of a client between two requests. */
+  /** Is the pause of a client between two requests. */
   pauseMs?: number;
 }
 
-/** Clients of a scene that continue until they are stopped, and record everything. */
+/** Runs clients of a scene that continue until they are stopped, and records everything. */
 export class ConstantLoad {
   readonly records: ClientRecord[] = [];
   readonly #scene: Scene;

@@ -11,7 +11,7 @@ const CALM_REQUESTS = 200;
 const PAUSE_MS = 50;
 
 /**
- * T17: every control plane is gone for `--seconds`, and each node is restarted meanwhile, with what is published gone from Redis too,
+ * Plays T17: every control plane is gone for `--seconds`, and each node is restarted meanwhile, with what is published gone from Redis too,
  * so that it has only its own disk to start from. Clients come through the front door and notice nothing.
  */
 export async function controlPlaneAway({ seconds = SECONDS, seed, log }: Order): Promise<Outcome> {
@@ -74,7 +74,7 @@ export async function controlPlaneAway({ seconds = SECONDS, seed, log }: Order):
   }
 }
 
-/** Milliseconds from its start until it is ready. It ends as at an update: what runs there may finish. */
+/** Returns the milliseconds from its start until it is ready. It ends as at an update: what runs there may finish. */
 async function restartCold(tollgate: Tollgate, name: string): Promise<number> {
   await tollgate.kill(name, 'SIGTERM');
   await withRedis(tollgate.redisUrl, async (redis) => {

@@ -1,6 +1,6 @@
 import { get } from 'node:http';
 
-/** One GET over a connection of its own: one that is kept may be closed by the other side just then. Resolves with status and body. */
+/** Sends one GET over a connection of its own: one that is kept may be closed by the other side just then. Resolves with status and body. */
 export function getOnce(url: string): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
     const request = get(url, { agent: false }, (response) => {

@@ -16,7 +16,7 @@ import { inSeconds, promised, quantile, type Order, type Outcome } from './scena
 const TIMES = 10_000;
 const CLIENTS = 16;
 const BYTES_PER_TOKEN = 190;
-/** Slow enough that an upstream which is not closed goes on for seconds. */
+/** Is slow enough that an upstream which is not closed goes on for seconds. */
 const LINGERING = { tokens: 150, delayMs: 40 };
 /** Every so many requests one is such a slow one, and its upstream is watched. */
 const LINGERING_EACH = 25;
@@ -35,7 +35,7 @@ interface Watched {
   isFinished: boolean;
 }
 
-/** T16: clients that all hang up, each at another byte, at an upstream that stops billing on close and at one that does not. delivered <= charged <= emitted. */
+/** Plays T16: clients that all hang up, each at another byte, at an upstream that stops billing on close and at one that does not. It checks that delivered <= charged <= emitted. */
 export async function hangUps({ times = TIMES, seed, log }: Order): Promise<Outcome> {
   const tollgate = await startTollgate({ nodes: 2 });
   try {
@@ -125,7 +125,7 @@ function described(seen: readonly Watched[]): string {
   return `ended after ${quantile(lateness, 0.5)} ms (p50), ${quantile(lateness, 0.99)} ms (p99), ${Math.max(...lateness)} ms at most, of ${lateness.length} watched`;
 }
 
-/** Milliseconds from now until the upstream's answer is over, and how. An upstream that has not seen the request yet does not know it either. */
+/** Returns the milliseconds from now until the upstream's answer is over, and how. An upstream that has not seen the request yet does not know it either. */
 async function watched({ upstreamUrl }: Tollgate, rid: string, way: Way): Promise<Watched> {
   const startedAt = Date.now();
   const longest = way === 'closed' ? 10 * ABORTED_WITHIN_MS : DRAINED_WITHIN_MS;

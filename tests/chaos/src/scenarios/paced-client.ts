@@ -10,16 +10,16 @@ const agent = new Agent({ keepAlive: false, maxSockets: Infinity });
 /** Holds what one stream of the paced upstream was like for its client. */
 export interface PacedStream {
   status: number | null;
-  /** Code of the connection's error. */
+  /** Is the code of the connection's error. */
   failure: string | null;
-  /** Code of the error that the gateway ended the stream with, or refused it by. */
+  /** Is the code of the error that the gateway ended the stream with, or refused it by. */
   error: string | null;
-  /** Chunks that carried a token, and whether the stream ended as the protocol ends it. */
+  /** Counts chunks that carried a token; `isWhole` is true when the stream ended as the protocol ends it. */
   tokens: number;
   isWhole: boolean;
 }
 
-/** From written by the upstream to read here, ms. */
+/** Collects the ms from the upstream's write to the read here. */
 export class ChunkDelays {
   #values: number[] = [];
 

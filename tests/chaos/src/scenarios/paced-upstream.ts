@@ -2,8 +2,8 @@ import { createServer, type ServerResponse } from 'node:http';
 import { z } from 'zod';
 
 /**
- * A provider of chat streams at an even pace: one token every so many ms, as many as the user's text says, each chunk stamped with the moment it was written
- * (`system_fingerprint`, unix ms), so that the receiver knows how long it took. Arguments: port, ms between tokens. Prints a line once it listens.
+ * Is a provider of chat streams at an even pace: one token every so many ms, as many as the user's text says, each chunk stamped with the moment it was written
+ * (`system_fingerprint`, unix ms), so that the receiver knows how long it took. The arguments are the port and the ms between tokens. It prints a line once it listens.
  */
 const everyMs = Number(process.argv[3]);
 const PROMPT_TOKENS = 10;

@@ -27,7 +27,7 @@ const CHECKPOINT_MS = 5_000;
 const STREAMS_PER_PROTOCOL = 2;
 const STREAM_TOKENS = 190;
 const TOKEN_EVERY_MS = 400;
-/** Charged tokens of a token: the model's weights. */
+/** Counts the charged tokens of a token: the model's weights. */
 const WEIGHT = 1;
 /** Leaves little beside the long streams' holds: other requests that spend from this balance use it up. */
 const TIGHT_TOKENS = 1_200;
@@ -94,7 +94,7 @@ export async function partition({ times = 1, seconds, seed, log }: Order): Promi
   }
 }
 
-/** One customer with a small balance, with streams on the node that is cut off and other requests on both nodes. */
+/** Cuts one customer off who has a small balance, with streams on the node that is cut off and other requests on both nodes. */
 async function cutOff(tollgate: Tollgate, network: Network, cutMs: number): Promise<Cut> {
   const [here = '', there = ''] = tollgate.nodeUrls;
   const target = await createTarget(tollgate, { tokens: TIGHT_TOKENS });
@@ -133,7 +133,7 @@ async function cutOff(tollgate: Tollgate, network: Network, cutMs: number): Prom
   return { cutAtMs, cutMs, heard, fenced, probes, greedy, modelId };
 }
 
-/** One request after the other until it is stopped. */
+/** Sends one request after the other until it is stopped. */
 async function repeat(target: Target, signal: AbortSignal): Promise<Probe[]> {
   const records = [];
   while (!signal.aborted) {

@@ -40,7 +40,7 @@ const POISONS: readonly ((rid: string) => PoisonEvent)[] = [
 ];
 const LARGE_EACH = 10;
 
-/** T11: among each hundred sound events one that cannot be booked. It is set aside, and holds no other up. */
+/** Plays T11: among each hundred sound events one cannot be booked. It is set aside, and delays no other. */
 export async function poison({ times = TIMES, seed, log }: Order): Promise<Outcome> {
   const tollgate = await startTollgate({ nodes: 2 });
   try {

@@ -18,7 +18,7 @@ import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
 
 const TIMES = 10;
 const CALM_REQUESTS = 60;
-/** The time a monitor of the servers takes to detect the failure and decide. */
+/** Is the time that a monitor of the servers takes to detect the failure and decide. */
 const DECISION_MIN_MS = 5_000;
 const DECISION_MAX_MS = 10_000;
 const WAIT_MS = 60_000;
@@ -66,7 +66,7 @@ export async function postgresFailover({ times = TIMES, seed, log }: Order): Pro
   }
 }
 
-/** From here on a commit is acknowledged only once the replica shows it. */
+/** Makes a commit count as acknowledged only once the replica shows it, from here on. */
 async function commitOnBoth(
   { databaseUrl }: PostgresServer,
   { name }: PostgresServer,

@@ -9,7 +9,7 @@ const TIMES = 50;
 const BETWEEN_MS = 1_500;
 const DOWN_MAX_MS = 1_500;
 
-/** T8, first half: PostgreSQL is stopped at once (SIGQUIT: no checkpoint, sessions cut anywhere), so many times under load. No client notices. */
+/** Plays the first half of T8: PostgreSQL is stopped at once (SIGQUIT: no checkpoint, sessions cut anywhere), so many times under load. No client notices. */
 export async function postgresStop({ times = TIMES, seed, log }: Order): Promise<Outcome> {
   const tollgate = await startTollgate({ nodes: 2, controlPlanes: 2 });
   try {

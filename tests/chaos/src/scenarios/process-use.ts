@@ -6,7 +6,7 @@ export interface ProcessUse {
   openFiles: number;
   /** Counts the time on one core since its start. */
   processorMs: number;
-  /** Ready to run while others had the cores. */
+  /** Is the time in which it was ready to run while others had the cores. */
   waitedMs: number;
 }
 

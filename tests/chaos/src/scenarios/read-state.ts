@@ -34,7 +34,7 @@ export async function withRedis<T>(
   }
 }
 
-/** The one number a query selects. */
+/** Returns the one number that a query selects. */
 export async function readNumber(
   databaseUrl: string,
   text: string,

@@ -29,7 +29,7 @@ import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
 import { createTarget } from '../create-target.ts';
 
 const SECONDS = 60;
-/** Completed before the backup is taken. */
+/** Counts the requests that complete before the backup is taken. */
 const CALM_REQUESTS = 300;
 const AWAY_MS = 5_000;
 const RENEWAL_GAP_MS = 1_500;
@@ -44,7 +44,7 @@ const lossLine = z.object({
   redis_tokens: z.number().nullable(),
 });
 
-/** Tokens by subscription (`account:model`): what left balances (usage) less what came (purchases) and is in the books no more. */
+/** Maps subscriptions (`account:model`) to tokens: what left balances (usage) less what came (purchases) and is in the books no more. */
 type Losses = Map<string, number>;
 
 /** T20: PostgreSQL is gone and comes back from a backup some minutes old, with `tollgate-ops`. Follows "Restore" of docs/operations.md step by step. */
@@ -95,7 +95,7 @@ interface Life {
 
 interface Lived {
   load: ConstantLoad;
-  /** Requests of a customer who came after the backup. */
+  /** Holds requests of a customer who came after the backup. */
   late: ClientRecord[];
   backup: string;
 }
@@ -118,7 +118,7 @@ async function liveFor({ tollgate, scene, seed, seconds, log }: Life): Promise<L
   return { load, late, backup };
 }
 
-/** An account, a model and a subscription that no backup knows, with usage that is booked. */
+/** Makes an account, a model and a subscription that no backup knows, with usage that is booked. */
 async function serveLateCustomer(tollgate: Tollgate): Promise<ClientRecord[]> {
   const target = await createTarget(tollgate);
   const records: ClientRecord[] = [];
@@ -161,7 +161,7 @@ async function readReport(tollgate: Tollgate): Promise<Losses> {
   );
 }
 
-/** The truth, which an operator does not have: the database that was lost. */
+/** Returns the truth, which an operator does not have: the database that was lost. */
 async function compareDatabases(lost: PostgresServer, restored: PostgresServer): Promise<Losses> {
   const losses: Losses = new Map();
   const tables = [

@@ -44,7 +44,7 @@ const orderSchema = z.object({
     .default(() => Date.now() % 1_000_000),
 });
 
-/** One named fault on a whole installation under load. Prints what was measured; true when no promise broke. */
+/** Plays one named fault on a whole installation under load. Prints what was measured; returns true when no promise broke. */
 export async function runScenario(values: unknown, say: (line: string) => void): Promise<boolean> {
   const { scenario: name, 'every-ms': everyMs, ...order } = orderSchema.parse(values);
   const run = SCENARIOS[name];

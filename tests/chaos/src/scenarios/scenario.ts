@@ -35,7 +35,7 @@ export function promised(
   };
 }
 
-/** A promise that this run cannot judge, and why. */
+/** Describes a promise that this run cannot judge, and why. */
 export function notJudged(name: string, promise: string, reason: string): Finding {
   return { name, promise, compared: 0, problems: [], notJudged: reason };
 }
@@ -43,7 +43,7 @@ export function notJudged(name: string, promise: string, reason: string): Findin
 /** When a node, or the process that measures it, waits longer than this for a core, the measurement includes other load of the machine: its times are reported, not judged. */
 const WAITING_SHARE_MAX = 0.05;
 
-/** `waitingShare`: of the time, ready to run while others had the cores. */
+/** Judges a promise about time. `waitingShare` is the share of the time in which the process was ready to run while others had the cores. */
 export function promisedOfTime(
   name: string,
   promise: string,
@@ -63,7 +63,7 @@ export function inSeconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`;
 }
 
-/** 0 of nothing. */
+/** Returns 0 for an empty list. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;

@@ -17,7 +17,7 @@ import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
 import { describeLatency, measureLatency, unchanged } from './latency-beside.ts';
 import { createTarget } from '../create-target.ts';
 
-/** `--times` and `--readers`; fewer readers, as the upstream must fill every buffer between it and each of them at full speed first. */
+/** Is the default of `--times`; `--readers` has fewer, as the upstream must fill every buffer between it and each of them at full speed first. */
 const SLOW_WRITERS = 400;
 const SLOW_READERS = 25;
 const CALM_MS = 15_000;
@@ -26,7 +26,7 @@ const STALL_TIMEOUT_MS = 60_000;
 /** Node's own look at its connections, and ours, come at intervals. */
 const TOLERANCE_MS = 6_000;
 const HEADER_BYTE_EVERY_MS = 1_000;
-/** Far more than any buffer between upstream and client holds. */
+/** Is far more than any buffer between upstream and client holds. */
 const ANSWER_TOKENS = 60_000;
 /** A client that got more than this is one of them. */
 const OTHERS_TOKENS_MAX = 1_000;
@@ -37,7 +37,7 @@ const MEMORY_PER_READER_MAX = 256 * 1_024;
 /** Until the last reader stands still and is cut, on a busy machine. */
 const READERS_GONE_WITHIN_MS = 180_000;
 
-/** T13: clients that send their headers a byte a second and clients that read nothing, beside others that are served all the while. */
+/** Plays T13: clients that send their headers a byte a second and clients that read nothing, beside others that are served all the while. */
 export async function slowClients({
   times = SLOW_WRITERS,
   readers: count = SLOW_READERS,

@@ -29,7 +29,7 @@ interface Course {
   first: Sample;
   last: Sample;
   slopeMbPerHour: number;
-  /** Most files open at once while it warmed up, and after. */
+  /** Counts the most files open at once while it warmed up, and `filesAfter` after that. */
   filesBefore: number;
   filesAfter: number;
 }
@@ -112,7 +112,7 @@ function courseOf(name: string, samples: readonly Sample[]): Course {
   };
 }
 
-/** Least squares, MB an hour. */
+/** Fits by least squares, in MB an hour. */
 function slopeOf(samples: readonly Sample[]): number {
   const mean = (values: readonly number[]): number =>
     values.reduce((sum, value) => sum + value, 0) / values.length;

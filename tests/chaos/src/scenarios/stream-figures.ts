@@ -21,7 +21,7 @@ export interface Measured {
   rssAtPeak: number;
   /** Comes from one histogram, from the moment all were open. */
   loopP99Ms: number;
-  /** At most, since the node started. */
+  /** Is the most since the node started. */
   loopWorstMs: number;
   /** Is the share of one core while all were open. */
   processorShare: number;

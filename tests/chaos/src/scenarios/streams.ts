@@ -31,7 +31,7 @@ const DRAIN_MS = 60_000;
 
 const PRELOAD = path.join(import.meta.dirname, 'event-loop-delay.mjs');
 
-/** T12: so many streams at once through one node process, a chunk a second each. `--times`: how many; `--every-ms`: another pace. */
+/** Plays T12: so many streams at once through one node process, a chunk a second each. `--times` says how many; `--every-ms` sets another pace. */
 export async function streams({
   times = STREAMS,
   seconds = SECONDS,
@@ -182,7 +182,7 @@ async function measure({
   };
 }
 
-/** One entry a second: the most since the last one, and the 99th percentile of all since the signal. */
+/** Reads one entry a second: the most since the last one, and the 99th percentile of all since the signal. */
 function readLoopDelays(folder: string, pid: number): { mostMs: number; sinceSignalMs: number }[] {
   const lines = readFileSync(path.join(folder, String(pid)), 'utf8')
     .trim()

@@ -27,7 +27,7 @@ function environmentOf(settings: string): Record<string, string> {
   );
 }
 
-/** `claude -p` in a folder without any settings. `cacheFolder` is where it was installed. */
+/** Runs `claude -p` in a folder without any settings. `cacheFolder` is where it was installed. */
 export function claudeCode(
   { origin, apiKey, model, prompt }: Errand,
   { folder, cacheFolder }: { folder: string; cacheFolder: string },

@@ -21,7 +21,7 @@ wire_api = "responses"
 ${extra}
 `;
 
-/** `codex exec` with a configuration of its own. `extra` is added to the provider's settings. */
+/** Runs `codex exec` with a configuration of its own. `extra` is added to the provider's settings. */
 export function codex(
   { origin, apiKey, model, prompt }: Errand,
   { folder, cacheFolder, extra = '' }: { folder: string; cacheFolder: string; extra?: string },

@@ -17,7 +17,7 @@ export interface Command {
   timeoutMs: number;
 }
 
-/** Runs a command with nothing of this process's environment but PATH, and with no input. Killed when it takes too long. */
+/** Runs a command with nothing of this process's environment but PATH, and with no input. It is killed when it takes too long. */
 export function run({ program, args, env, cwd, timeoutMs }: Command): Promise<Finished> {
   return new Promise((resolve, reject) => {
     const child = spawn(program, args, {
@@ -35,7 +35,7 @@ export function run({ program, args, env, cwd, timeoutMs }: Command): Promise<Fi
   });
 }
 
-/** A folder that is gone afterwards. */
+/** Makes a folder that is gone afterwards. */
 export async function inFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(path.join(tmpdir(), 'tollgate-client-'));
   try {

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { BEHAVIOURS, THROUGH_A_NODE } from './behaviours.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../../../..');
-/** `behaviour 7: ...`, `behaviours 8, 9, 12: ...` in the name of a test or of the group it stands in. */
+/** Matches `behaviour 7: ...`, `behaviours 8, 9, 12: ...` in the name of a test or of its group. */
 const NAME =
   /\b(?:test|it|describe)\b[^\n]*\bbehaviours? (\d+(?:(?:, | and )\d+)*)|^\s*(?:\[?['"`])behaviours? (\d+(?:(?:, | and )\d+)*)/gm;
 

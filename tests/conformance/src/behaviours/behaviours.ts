@@ -37,5 +37,5 @@ export const BEHAVIOURS: Readonly<Record<number, string>> = {
   35: 'a compressed event stream is decoded',
 };
 
-/** Seen to matter to real clients, so proved through a real node too. */
+/** Lists behaviours that matter to real clients, so they are proved through a real node too. */
 export const THROUGH_A_NODE: readonly number[] = [1, 4, 15, 16, 20, 23, 26, 27, 29];

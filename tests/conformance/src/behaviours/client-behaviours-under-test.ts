@@ -10,11 +10,11 @@ export const KEEP_ALIVE_MS = 300;
 export let gateway: Gateway;
 export let chat: ScriptedUpstream;
 export let messages: ScriptedUpstream;
-/** Models behind either upstream. */
+/** These models are behind either upstream. */
 export let chatModel: { id: number; name: string };
 export let claude: { id: number; name: string };
 export let embedding: { id: number; name: string };
-/** On a route of its own, which rests once its key is refused. */
+/** This model has a route of its own, which rests once its key is refused. */
 export let refused: { id: number; name: string };
 
 export const openai = (apiKey = gateway.apiKey): OpenAI =>

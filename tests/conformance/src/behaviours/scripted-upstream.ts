@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 export interface SeenRequest {
   path: string;
   headers: IncomingHttpHeaders;
-  /** Its very bytes as text. */
+  /** Has its very bytes as text. */
   body: string;
 }
 
@@ -47,7 +47,7 @@ export class ScriptedUpstream {
     this.#answer = answer;
   }
 
-  /** Events to a stream request. */
+  /** Answers a stream request with these events. */
   streams(text: string): void {
     this.answers(
       (response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(text),
@@ -63,7 +63,7 @@ export class ScriptedUpstream {
     );
   }
 
-  /** The last request it got. */
+  /** Is the last request it got. */
   get last(): SeenRequest {
     const request = this.#requests.at(-1);
     if (!request) throw new Error('the upstream was not asked');

@@ -15,7 +15,7 @@ export const LATE: Expected = ['timeout', 'nothing'];
 export const COUNTED: Expected = ['whole', 'counted'];
 export const CUT_TO_LIMIT: Expected = ['whole', 7 + OUTPUT_LIMIT];
 
-/** The whole answer, as JSON or events, with its head. */
+/** Writes the whole answer, as JSON or events, with its head. */
 export function right({ isStream, parts }: Scene, headers: Record<string, string> = {}): string {
   return (
     head('200 OK', { ...(isStream ? SSE_HEADERS : JSON_HEADERS), ...headers }) +
@@ -27,7 +27,7 @@ export function body(isStream: boolean, { json, begin, finish, end }: AnswerPart
   return isStream ? begin + finish + end : json;
 }
 
-/** The head and the first half of the answer. */
+/** Writes the head and the first half of the answer. */
 export function half({ isStream, parts }: Scene): string {
   return isStream
     ? head('200 OK', SSE_HEADERS) + parts.begin

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { AnswerParts, Speech } from './wire.ts';
 
-/** `max_tokens` of every request. */
+/** Is `max_tokens` of every request. */
 export const OUTPUT_LIMIT = 50;
 
 /** Describes what the client must get (a whole answer, a status, or an error inside its stream) and what must be charged (nothing, the report, our own count, a number). */
@@ -30,7 +30,7 @@ export interface Fault {
   act: ((scene: Scene) => void) | undefined;
   json: Expected;
   stream: Expected;
-  /** The outcome of messages, if they can report more or less than chat. */
+  /** Is the outcome of messages, if they can report more or less than chat. */
   messagesStream?: Expected;
   /** Header the client must see. */
   retryAfter?: string;

@@ -7,7 +7,7 @@ import { ODD_CONTENTS } from './odd-contents.ts';
 import { ODD_FRAMING } from './odd-framing.ts';
 import { USAGES } from './usage-faults.ts';
 
-/** Upstream misbehaviours, with the answer the client must get and the charge that must result. */
+/** Lists upstream misbehaviours, with the answer the client must get and the charge that must result. */
 export const FAULTS: readonly Fault[] = [
   ...CONNECTIONS,
   ...STATUSES,

@@ -15,7 +15,7 @@ import { SPEECHES, startFaultyUpstream, type FaultyUpstream } from './faulty-ups
 import { REPORTED, type Speech } from './wire.ts';
 
 const TIMEOUT_MS = 240_000;
-/** Short, so that waiting for what never comes takes little (all wait at once), yet longer than a busy machine makes others wait. */
+/** The deadlines are short, so that waiting for what never comes takes little (all wait at once), yet longer than a busy machine makes others wait. */
 const DEADLINES = {
   connect_timeout_ms: 4_000,
   first_token_timeout_ms: 5_000,
@@ -65,7 +65,7 @@ afterAll(async () => {
   await upstream?.close();
 }, TIMEOUT_MS);
 
-/** A model a fault and protocol; two where an upstream that said so is rightly left alone for a while. */
+/** Makes a model for each fault and protocol; two where an upstream that said so is rightly left alone for a while. */
 async function makeModels(): Promise<void> {
   const wanted = FAULTS.flatMap((fault, at) =>
     SPEECHES.flatMap((speech) =>

@@ -9,7 +9,7 @@ export interface FaultyUpstream extends Pick<RawUpstream, 'close'> {
   urlOf: (at: number, speech: Speech) => string;
 }
 
-/** One upstream with every fault of the table, each in both protocols. */
+/** Starts one upstream with every fault of the table, each in both protocols. */
 export async function startFaultyUpstream(): Promise<FaultyUpstream> {
   const { origin, close } = await startRawUpstream((socket, { path, body }) => {
     const [, at = '', of] = path.split('/');

@@ -11,7 +11,7 @@ export interface RawUpstream {
   close: () => Promise<void>;
 }
 
-/** An upstream that writes its own HTTP, and so can write it wrong. One request a connection. */
+/** Starts an upstream that writes its own HTTP, and so can write it wrong. It serves one request a connection. */
 export async function startRawUpstream(
   answer: (socket: Socket, request: RawRequest) => void,
 ): Promise<RawUpstream> {

@@ -69,7 +69,7 @@ afterAll(async () => {
   await Promise.all([faulty?.close(), sound?.close()]);
 }, TIMEOUT_MS);
 
-/** By fault, protocol and form: a route that rests after the one must not be left out for the other. */
+/** Adds models by fault, protocol and form: a route that rests after the one must not be omitted for the other. */
 async function addModels(): Promise<Map<Attempt, string>> {
   const models = await gateway.addModels(
     attempts.map(({ at, speech }) => ({

@@ -6,14 +6,14 @@ export type Speech = 'openai' | 'anthropic';
 export const REPORTED = { prompt: 7, output: 5 };
 export const TEXT = 'one two three four five';
 
-/** The parts of an upstream's answer, to be sent in whole or in pieces. */
+/** Holds the parts of an upstream's answer, to be sent in whole or in pieces. */
 export interface AnswerParts {
   json: string;
-  /** Everything up to and including the text. */
+  /** Holds everything up to and including the text. */
   begin: string;
   /** The reason of the stop; messages report their usage here. */
   finish: string;
-  /** Usage of chat, and the end mark. */
+  /** Holds the usage of chat, and the end mark. */
   end: string;
   mark: string;
   error: string;
@@ -117,7 +117,7 @@ function namedEvent(value: { type: string; [field: string]: unknown }): string {
   return `event: ${value.type}\n${dataEvent(value)}`;
 }
 
-/** A response head that leaves the body to the closing of the connection. */
+/** Writes a response head that leaves the body to the closing of the connection. */
 export function head(status = '200 OK', headers: Record<string, string> = {}): string {
   return `HTTP/1.1 ${status}\r\n${Object.entries({ connection: 'close', ...headers })
     .map(([name, value]) => `${name}: ${value}\r\n`)
@@ -127,7 +127,7 @@ export function head(status = '200 OK', headers: Record<string, string> = {}): s
 export const SSE_HEADERS = { 'content-type': 'text/event-stream' };
 export const JSON_HEADERS = { 'content-type': 'application/json' };
 
-/** One chunk of the chunked transfer coding. */
+/** Writes one chunk of the chunked transfer coding. */
 export function chunked(body: string): string {
   return `${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n`;
 }

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { invalid, UNKNOWN_ID, refused, unknown, type EndpointCase } from './endpoint-case.ts';
 
-/** Signing in, users and wallets. */
+/** Covers sign-in, users and wallets. */
 export const ACCOUNT_CASES = {
   'POST /auth/login': {
     access: async ({ newUser, password }) =>

@@ -4,19 +4,19 @@ export interface Ask {
   /** Instead of the endpoint's own path: with the id filled in, or a query added. */
   path?: string;
   body?: unknown;
-  /** The administrator's when absent; null = none. */
+  /** Is the administrator's when absent; null means none. */
   token?: string | null;
 }
 
 export interface Scene extends Ask {
   status: number;
-  /** Matched with `toMatchObject`. */
+  /** Is matched with `toMatchObject`. */
   answer?: unknown;
 }
 
 type Setting = (world: World) => Promise<Scene> | Scene;
 
-/** Describes how one endpoint is tried. An object that a call changes was made for that call alone. */
+/** Describes how one endpoint is tried. Each object that a call changes was made for that call alone. */
 export interface EndpointCase {
   /** admin: a user gets 403. user: only the anonymous are kept out. Otherwise what the public endpoint itself refuses as 401 or 403. */
   access: 'admin' | 'user' | Setting;
@@ -24,10 +24,10 @@ export interface EndpointCase {
   bad: Setting;
 }
 
-/** An id that does not exist. */
+/** Is an id that does not exist. */
 export const UNKNOWN_ID = 999_999;
 
-/** 400 that names what is wrong. */
+/** Expects a 400 that names the fault. */
 export function invalid(field: string, ask: Ask): Scene {
   return { ...ask, status: 400, answer: { code: 'invalid_request', errors: [{ field }] } };
 }

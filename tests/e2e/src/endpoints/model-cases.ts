@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { invalid, UNKNOWN_ID, refused, unknown, type EndpointCase } from './endpoint-case.ts';
 
-/** The catalogue, subscriptions and API keys. */
+/** Covers the catalogue, subscriptions and API keys. */
 export const MODEL_CASES = {
   'GET /models': {
     access: 'admin',

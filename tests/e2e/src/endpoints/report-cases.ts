@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { invalid, unknown, type EndpointCase } from './endpoint-case.ts';
 
-/** Usage, dashboard, alerts and the activity log. */
+/** Covers usage, dashboard, alerts and the activity log. */
 export const REPORT_CASES = {
   'GET /usage/statistics': {
     access: 'user',

@@ -1,7 +1,7 @@
 import { expect } from '@jest/globals';
 import { invalid, unknown, UNKNOWN_ID, type EndpointCase } from './endpoint-case.ts';
 
-/** Upstreams, routes and proxy nodes. */
+/** Covers upstreams, routes and proxy nodes. */
 export const ROUTING_CASES = {
   'GET /upstreams': {
     access: 'admin',

@@ -11,7 +11,7 @@ import { REPORT_CASES } from './report-cases.ts';
 import { SPEC_ENDPOINTS, type SpecEndpoint } from './spec-endpoints.ts';
 import { startWorld, type World } from './world.ts';
 
-/** Every endpoint of the specification, against one control plane with two real nodes. */
+/** Every endpoint of the specification runs against one control plane with two real nodes. */
 const CASES: Record<SpecEndpoint, EndpointCase> = {
   ...ACCOUNT_CASES,
   ...MODEL_CASES,

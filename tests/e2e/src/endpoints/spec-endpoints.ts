@@ -1,4 +1,4 @@
-/** Every endpoint of the administration interface that the specification names, in its order: method and path below /admin-api. */
+/** Lists every endpoint of the administration interface that the specification names, in its order: method and path below /admin-api. */
 export const SPEC_ENDPOINTS = [
   'POST /auth/login',
   'POST /auth/register',

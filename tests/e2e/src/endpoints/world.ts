@@ -14,19 +14,19 @@ import { z } from 'zod';
 const PASSWORD = 'a long enough secret';
 const withId = z.looseObject({ id: z.number() });
 
-/** One running installation with a customer who has used it, and makers of things for one call alone. */
+/** Is one running installation with a customer who has used it, and makers of things for one call alone. */
 export interface World {
   tollgate: Tollgate;
   admin: AdminClient;
   customer: Customer;
-  /** Subscribed by the customer. */
+  /** Is subscribed by the customer. */
   model: RoutedModel;
-  /** `x-request-id` of a request the customer was charged for. */
+  /** Is `x-request-id` of a request the customer was charged for. */
   rid: string;
   userToken: string;
   password: string;
   unique: (word: string) => string;
-  /** A registered user; active unless stated otherwise. */
+  /** Makes a registered user, who is active unless stated otherwise. */
   newUser: (state?: 'pending' | 'active' | 'frozen') => Promise<{ id: number; username: string }>;
   newModel: () => Promise<number>;
   newUpstream: () => Promise<number>;
@@ -35,7 +35,7 @@ export interface World {
   newNode: () => Promise<number>;
   /** Returns the id of a running node. */
   nodeId: (name: string) => Promise<number>;
-  /** A user with money who holds 1000 tokens of a new model. */
+  /** Makes a user with money who holds 1000 tokens of a new model. */
   newSubscription: () => Promise<{ userId: number; modelId: number }>;
 }
 

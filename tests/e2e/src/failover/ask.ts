@@ -10,13 +10,13 @@ export interface Seen {
   readonly rid: string;
   readonly status: number;
   readonly text: string;
-  /** The answer's words: as many as were asked for, and the protocol's end. */
+  /** Is true when the answer has as many words as were asked for, and the protocol's end. */
   readonly isWhole: boolean;
-  /** An answer that ended as if it were whole, though it was not. */
+  /** Is true for an answer that ended as if it were whole, though it was not. */
   readonly isFalseSuccess: boolean;
-  /** Words of text that arrived. */
+  /** Counts the words of text that arrived. */
   readonly words: number;
-  /** Until the first byte of the body. */
+  /** Is the time until the first byte of the body. */
   readonly firstByteMs: number;
   readonly totalMs: number;
 }

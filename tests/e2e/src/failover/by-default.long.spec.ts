@@ -12,7 +12,7 @@ const CLEAN_MS = 20_000;
 const LARGE_WINDOW = 1_000_000;
 /** Tokens by which the gateway's count of a short prompt or of a broken text may differ from its provider's. */
 const TOLERANCE = 8;
-/** Tokens of the words that a continuation repeats, at most; which they are depends on where a reset strikes. */
+/** Bounds the tokens of the words that a continuation repeats; the place of a reset decides which they are. */
 const ANCHOR_TOKENS_MAX = 4;
 const FAULTS = tableOfFaults();
 
@@ -30,10 +30,10 @@ interface Met extends Case {
 
 let two: TwoUpstreams;
 let met: Met[];
-/** Charge of an answer that was not broken. */
+/** Is the charge of an answer that was not broken. */
 let wholeCharge: number;
 
-/** Every fault by every protocol and shape, and again before a route that takes a prefill where a stream breaks in its text. */
+/** Returns every fault by every protocol and shape, and again before a route that takes a prefill where a stream breaks in its text. */
 function cases(): Case[] {
   return Object.entries(MODES_OF_FAULT).flatMap(([number, modes]) =>
     modes.flatMap((mode) =>
@@ -97,7 +97,7 @@ describe.each(FAULTS)('$number $fault, with default settings', ({ number, json, 
     for (const each of met.filter((one) => one.number === number)) {
       const cell = each.isStream ? stream : json;
       if (cell === 'answered' || !MODES_IN_TEXT.has(each.mode)) await expectAnswer(each);
-      // One of those that break in the text of a stream.
+      // This fault breaks in the text of a stream.
       else if (each.second !== 'plain') await expectContinuation(each);
       else await expectError(each);
     }
@@ -141,7 +141,7 @@ async function expectAnswer({ seen, receipt, ...asked }: Met): Promise<void> {
   });
 }
 
-/** One answer, charged as one: its prompt once, and its words. */
+/** Expects one answer, charged as one: its prompt once, and its words. */
 async function expectContinuation({ seen, receipt, ...asked }: Met): Promise<void> {
   expect({ ...asked, ...seen }).toMatchObject({ ...asked, status: 200, isWhole: true });
   expect({ ...asked, isInTime: seen.totalMs < CLEAN_MS }).toEqual({ ...asked, isInTime: true });
@@ -155,7 +155,7 @@ async function expectContinuation({ seen, receipt, ...asked }: Met): Promise<voi
   expect(Math.abs(receipt.charge - wholeCharge)).toBeLessThanOrEqual(TOLERANCE);
 }
 
-/** An error in the stream's own words, charged for what was delivered and no more. */
+/** Expects an error in the stream's own words, charged for what was delivered and no more. */
 async function expectError({ seen, receipt, ...asked }: Met): Promise<void> {
   expect({ ...asked, ...seen }).toMatchObject({
     ...asked,

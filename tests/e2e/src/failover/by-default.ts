@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** Modes of the demo upstream for each fault, by its number in the table of docs/reliability.md. `refused` stands for an address where nothing listens. */
+/** Lists modes of the demo upstream for each fault, by its number in the table of docs/reliability.md. `refused` means an address on which no server listens. */
 export const MODES_OF_FAULT: Readonly<Record<number, readonly string[]>> = {
   1: ['refused'],
   2: ['dies-first'],

@@ -6,7 +6,7 @@ import { receiptOf, usedByWinner } from './receipt.ts';
 import { writeReport, type Outcome } from './report.ts';
 import { PROTOCOLS, TwoUpstreams, type Protocol } from './two-upstreams.ts';
 
-/** The longest rest that the gateway gives a route by itself, and time for a request. */
+/** Is the longest rest that the gateway gives a route by itself, and time for a request. */
 const REST_MS_MAX = 17_000;
 const POLICIES = {
   default: {},
@@ -15,9 +15,9 @@ const POLICIES = {
   continues: { continues: true },
 } as const;
 type Policy = keyof typeof POLICIES;
-/** Tokens by which the gateway's count of a short prompt may differ from its provider's. */
+/** Bounds the tokens by which the gateway's count of a short prompt may differ from its provider's. */
 const PROMPT_TOLERANCE = 8;
-/** Tokens of the words that a continuation repeats, at most; which they are depends on where a reset strikes. */
+/** Bounds the tokens of the words that a continuation repeats; the place of a reset decides which they are. */
 const ANCHOR_TOKENS_MAX = 4;
 
 let two: TwoUpstreams;
@@ -38,7 +38,7 @@ interface Asked {
   readonly isStream: boolean;
 }
 
-/** Each mode of the fault, in both protocols, JSON and stream; a model for each, as routes rest alone. */
+/** Asks each mode of the fault, in both protocols, JSON and stream; a model for each, as routes rest alone. */
 async function askAll(
   { name, modes, window }: Fault,
   policy: Policy,

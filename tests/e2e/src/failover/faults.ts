@@ -2,7 +2,7 @@ import type { Protocol } from './two-upstreams.ts';
 
 /** Holds what the first of two upstreams does, while the second is sound. */
 export interface Fault {
-  /** Its name in the report. */
+  /** Is its name in the report. */
   readonly name: string;
   /** Modes of the demo upstream that bring it about; `refused` stands for an address where nothing listens. */
   readonly modes: readonly string[];
@@ -10,11 +10,11 @@ export interface Fault {
   readonly isBilled: boolean;
   /** Holds what a client sees where the request is not repeated. */
   readonly status?: Readonly<Record<Protocol, number>>;
-  /** Context window of the second upstream's route, where that matters. */
+  /** Is the context window of the second upstream's route, where that matters. */
   readonly window?: number;
 }
 
-/** Breaks in the middle of a stream's text, which a model may have another upstream continue. */
+/** Lists breaks in the middle of a stream's text, which a model may have another upstream continue. */
 export const BREAKS: readonly Fault[] = [
   { name: 'reset', modes: ['dies'], isBilled: true },
   { name: 'end without a finish', modes: ['eof'], isBilled: true },

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A provider that answers 500 until its outage ends, and then as the demo upstream does. */
+/** Is a provider that answers 500 until its outage ends, and then as the demo upstream does. */
 export interface Outage {
   readonly url: string;
   /** Requests it was asked. */

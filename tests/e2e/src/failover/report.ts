@@ -19,7 +19,7 @@ const FAULTS_HEAD = [
 ];
 const BREAKS_HEAD = ['Break in the middle of a stream', 'default', '`continues: true`'];
 
-/** One line a fault: how many requests were saved, what the others saw, and when the first byte came. */
+/** Writes one line a fault: how many requests were saved, what the others saw, and when the first byte came. */
 function tableOf(
   outcomes: readonly Outcome[],
   {
@@ -46,7 +46,7 @@ function tableOf(
   return [head, rule].map((row) => `| ${row.join(' | ')} |`).concat(lines, '', policies.map(saved));
 }
 
-/** For `npm run test:failover`, which names the file. */
+/** Writes the report of `npm run test:failover`, which names the file. */
 export function writeReport(faults: readonly Outcome[], breaks: readonly Outcome[]): void {
   const file = process.env['TOLLGATE_FAILOVER_REPORT'];
   if (!file) return;

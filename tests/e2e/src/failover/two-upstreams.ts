@@ -9,7 +9,7 @@ import {
 
 /** Short, so that silence is found out within a test; no answer of the demo upstream takes so long. */
 const LIMIT_MS = 1_000;
-/** Models that continue an answer from its beginning. */
+/** Names models that continue an answer from its beginning. */
 const PREFILL_MODELS = { prefill: 'claude-3-5-haiku', hosted: 'us.anthropic.claude-3-5-haiku' };
 export const PROTOCOLS = ['chat', 'messages'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
@@ -22,12 +22,12 @@ export interface ModelSpec {
   /** Holds what the first upstream does; the second answers. Without: there is one upstream. */
   readonly modes: readonly [first: string, second?: string];
   readonly failover?: Record<string, unknown>;
-  /** Context window of the second route. */
+  /** Is the context window of the second route. */
   readonly window?: number;
   readonly second?: Second;
 }
 
-/** A whole Tollgate with one node, one customer, and models that lead to two upstreams. */
+/** Is a whole Tollgate with one node, one customer, and models that lead to two upstreams. */
 export class TwoUpstreams {
   readonly tollgate: Tollgate;
   readonly customer: Customer;
@@ -81,7 +81,7 @@ export class TwoUpstreams {
     return new TwoUpstreams({ tollgate, customer, key, upstreams, limitMs });
   }
 
-  /** The names of the models, once the node serves them. */
+  /** Returns the names of the models, once the node serves them. */
   async addModels(specs: readonly ModelSpec[]): Promise<string[]> {
     const names: string[] = [];
     for (const spec of specs) names.push(await this.#addModel(spec));

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** One event of a batch. `request`: which of a few requests, or for a withdrawal which of the subscription's. */
+/** Describes one event of a batch. `request` says which of a few requests, or for a withdrawal which of the subscription's. */
 export interface EventSpec {
   kind: 'usage' | 'reap' | 'correction' | 'withdraw' | 'release';
   request: number;

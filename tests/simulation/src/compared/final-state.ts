@@ -8,7 +8,7 @@ interface Compared {
   columns: readonly string[];
 }
 
-/** Every table that a simulation reads again. Moments as Unix ms; ids that only name a row are left out. */
+/** Lists every table that a simulation reads again. Moments are in Unix ms; ids that only name a row are omitted. */
 const TABLES: Readonly<Record<string, Compared>> = {
   subscriptions: {
     sql: 'SELECT * FROM subscriptions',

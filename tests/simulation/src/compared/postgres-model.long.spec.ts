@@ -15,12 +15,12 @@ import { openSide, type Side } from './side.ts';
 
 const SEQUENCES = Number(process.env.MODEL_SEQUENCES ?? 100);
 const SEED = Number(process.env.MODEL_SEED ?? 20_261_122);
-/** On a machine with other work. */
+/** Allows for a machine with other work. */
 const SEQUENCE_MS_MAX = 10_000;
 const TIME_MS_MAX = Math.max(600_000, SEQUENCES * SEQUENCE_MS_MAX);
 /** A sequence that fails is shrunk for no longer than this. */
 const SHRUNK_BY_MS = TIME_MS_MAX - 60_000;
-/** Names of rows that PostgreSQL numbers with gaps, locks that answer nothing, and names of snapshots. */
+/** Matches names of rows that PostgreSQL numbers with gaps, locks that answer nothing, and names of snapshots. */
 const UNCOMPARED =
   /ledger_accounts|ledger_transactions|live_state_outbox|usage_dead_letters|advisory|pg_current_snapshot/;
 

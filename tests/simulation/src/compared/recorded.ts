@@ -5,7 +5,7 @@ type Manager = Parameters<Parameters<Transactions['run']>[0]>[0];
 
 export interface Answer {
   sql: string;
-  /** Null when the statement failed. */
+  /** Is null when the statement failed. */
   rows: Record<string, unknown>[] | null;
 }
 
@@ -49,7 +49,7 @@ export function canonical(value: unknown): string {
   return String(value).toLowerCase();
 }
 
-/** By the columns that PostgreSQL answers; in their order only where the statement asks for one. */
+/** Writes an answer by the columns that PostgreSQL answers; in their order only where the statement asks for one. */
 export function answerText({ sql, rows }: Answer, columns: readonly string[]): string {
   if (rows === null) return 'failed';
   const lines = rows.map((row) =>

@@ -35,9 +35,9 @@ export interface Sequence {
   startMs: number;
   nowMs: number;
   outboxId: number;
-  /** The current one by shard, and the one before. */
+  /** Maps shards to the current one, and the one before. */
   epochs: Map<string, { current: string; old: string }>;
-  /** Ids of the withdrawals of each subscription, the last one last. */
+  /** Holds ids of the withdrawals of each subscription, the last one last. */
   withdrawals: Map<number, string[]>;
 }
 
@@ -49,7 +49,7 @@ function subscriptionAt(index: number): Subscription {
   return FIRST_SUBSCRIPTIONS[index % FIRST_SUBSCRIPTIONS.length] as Subscription;
 }
 
-/** Requests of today, of yesterday and of the day before, each of one subscription. */
+/** Returns ids of requests of today, of yesterday and of the day before, each of one subscription. */
 function ridOf({ seed, startMs }: Sequence, request: number): string {
   const atMs = startMs - (request % 3) * DAY_MS - request * 1_000;
   return new Random(seed, `request ${request}`).uuidV7(atMs);

@@ -5,7 +5,7 @@ import {
 } from '../../../../apps/control-plane/src/testing/postgres-under-test.ts';
 import { fillServer } from '../postgres/first-rows.ts';
 
-/** Found before PostgreSQL's own functions, so that time is what a sequence says. */
+/** These functions are found before PostgreSQL's own, so that time is what a sequence says. */
 const CLOCK = `
   CREATE SCHEMA clock;
   CREATE TABLE clock.time (ms bigint NOT NULL);

@@ -40,7 +40,7 @@ import { recorded, type Answer } from './recorded.ts';
 
 export const SHARDS = 2;
 
-/** Clock and random names out of the sequence. */
+/** Takes clock and random names from the sequence. */
 class SequenceHost extends Host {
   private readonly random: Random;
 
@@ -113,7 +113,7 @@ export function openSide({ source, seed, now }: SideParts) {
     events,
   );
   const pump = new LiveStatePump(transactions, writer);
-  // Promised writes wait for a sweep.
+  // The promised writes wait for a sweep.
   const live = new LiveStateService({ deliver: () => Promise.resolve() }, host);
   const tokens = new TokenLedger();
   const epochs = new ShardEpochs(dataSource, { SHARDS });

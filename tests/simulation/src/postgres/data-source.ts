@@ -9,7 +9,7 @@ type EntityManager = Parameters<Parameters<Transactions['run']>[0]>[0];
 
 type Work<T> = (tx: EntityManager) => Promise<T>;
 
-/** The part of TypeORM's `DataSource` that the code under simulation uses, over the model and a link that may break at any point. */
+/** Is the part of TypeORM's `DataSource` that the code under simulation uses, over the model and a link that may break at any point. */
 export function dataSourceOver(db: ModelPostgres, link: Link): DataSource {
   const query = async (sql: string, parameters: unknown[] = []): Promise<unknown> =>
     link.call(`query ${nameOf(sql)}`, async () => {
@@ -31,7 +31,7 @@ export function dataSourceOver(db: ModelPostgres, link: Link): DataSource {
   return source as unknown as DataSource;
 }
 
-/** A connection of its own, whose transaction holds a lock while others work; what it asks changes nothing. */
+/** Makes a connection of its own, whose transaction holds a lock while others work; what it asks changes nothing. */
 function runnerOver(db: ModelPostgres, link: Link) {
   let session: ModelTransaction | undefined;
   const lost = (): void => session?.end(false);
@@ -95,7 +95,7 @@ function inOrder(db: ModelPostgres, link: Link, tx: ModelTransaction) {
   };
 }
 
-/** For the trace: the table a statement names first. */
+/** Returns the table that a statement names first, for the trace. */
 function nameOf(sql: string): string {
   return /(?:FROM|INTO|UPDATE) ([a-z_]+)/.exec(sql)?.[1] ?? 'select';
 }

@@ -10,7 +10,7 @@ export interface Subscription {
   accountId: number;
   keyHash: string;
   keyId: number;
-  /** Null: off. */
+  /** Is null where it is off. */
   autoRecharge: { threshold: number; amount: number } | null;
 }
 
@@ -26,19 +26,19 @@ export const FIRST_PRICE = {
   multipliers: { 'service_tier=priority': 1_750_000, 'speed=fast': 2_300_000 },
 };
 const FIRST_TOKENS = 60_000;
-/** The first price in micro-units. */
+/** Is the first price in micro-units. */
 const TOKEN_PRICE = 3n;
 /** Is the first balance of each account in micro-units: enough for some purchases, not for all. */
 export const FIRST_WALLET = 400_000n;
 const AUTO_RECHARGES = [
   { threshold: 20_000, amount: 15_000 },
-  // So little that requests wait for a purchase.
+  // The balance is so small that requests wait for a purchase.
   { threshold: 300, amount: 3_000 },
   null,
 ];
 /** Ids of account, subscription, key and model of each differ modulo so many: a shard looked up by another id than the account's is another shard. */
 export const SHARDS = 5;
-/** Accounts with a key and a subscription each. */
+/** Lists accounts with a key and a subscription each. */
 export const FIRST_SUBSCRIPTIONS: readonly Subscription[] = [
   { accountId: 1, id: 22, keyId: 33 },
   { accountId: 2, id: 23, keyId: 34 },
@@ -51,7 +51,7 @@ export const FIRST_SUBSCRIPTIONS: readonly Subscription[] = [
 }));
 const COST = BigInt(FIRST_TOKENS) * TOKEN_PRICE;
 
-/** Micro-units that a million charged tokens cost at that moment. */
+/** Returns the micro-units that a million charged tokens cost at that moment. */
 export function priceInForce({ rows }: ModelPostgres, atMs: number, tx?: ModelTransaction): bigint {
   const newest = (tx ? rows.prices.all(tx) : rows.prices.committed())
     .filter((row) => row.effective_at <= atMs)
@@ -135,7 +135,7 @@ export function fillSubscription(
   });
 }
 
-/** The same rows in a PostgreSQL with the product's schema. */
+/** Inserts the same rows into a PostgreSQL with the product's schema. */
 export async function fillServer(
   server: Pick<ConstructorParameters<typeof Transactions>[0], 'query'>,
 ): Promise<void> {

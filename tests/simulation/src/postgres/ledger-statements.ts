@@ -3,7 +3,7 @@ import type { LedgerAccountRow, Rows } from './rows.ts';
 
 const HOUSE_ACCOUNTS = ['payments', 'revenue', 'grants', 'overdraft'];
 
-/** After the accounts of the house. */
+/** Returns an id after the accounts of the house. */
 export function walletId(rows: Rows): number {
   return HOUSE_ACCOUNTS.length + rows.accounts.nextId();
 }

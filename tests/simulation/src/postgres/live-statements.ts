@@ -4,7 +4,7 @@ import type { ModelTransaction } from './transaction.ts';
 
 const number = (value: unknown): number => Number(value);
 
-/** By ids, or `shards, index, after id, limit`. */
+/** Chooses rows by ids, or by `shards, index, after id, limit`. */
 function chosen<Row extends { id: number }>(
   rows: readonly Row[],
   parameters: readonly unknown[],
@@ -173,7 +173,7 @@ const misnumbered: Statement = (db, tx, [ids, seqs]) =>
     return row && (isLost || seq > row.credit_seq) ? [{ id, seq: row.credit_seq }] : [];
   });
 
-/** Marks of records that their row never wrote; `[ids, generations, revisions, statuses]`. */
+/** Returns marks of records that their row never wrote; the parameters are `[ids, generations, revisions, statuses]`. */
 const strange: Statement = (db, tx, [ids, generations, revisions, statuses]) =>
   (ids as number[]).flatMap((id, index) => {
     const row = db.rows.subscriptions.get(tx, id);

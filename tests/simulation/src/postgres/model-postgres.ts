@@ -5,7 +5,7 @@ import { tables } from './rows.ts';
 import { MustWait } from './table.ts';
 import { ModelTransaction } from './transaction.ts';
 
-/** A statement of the product with its parameters, as the model answers it. */
+/** Is a statement of the product with its parameters, as the model answers it. */
 export type Statement = (
   db: ModelPostgres,
   tx: ModelTransaction,
@@ -13,7 +13,7 @@ export type Statement = (
   sql: string,
 ) => unknown;
 
-/** By a part of their text; the longest that fits names a statement. */
+/** Finds statements by a part of their text; the longest that fits names one. */
 export type Statements = readonly (readonly [part: string, Statement])[];
 
 class Deadlock extends Error {
@@ -35,11 +35,11 @@ export class ModelPostgres implements Server {
   readonly #found = new Map<string, Statement>();
   #lastTransaction = 0;
   isUp = true;
-  /** Transactions that wrote and have ended. */
+  /** Counts transactions that wrote and have ended. */
   changes = 0;
   /** Holds what the model could not do: a statement it lacks, one that it did wrong, or a commit that a watcher broke. */
   fault: unknown = null;
-  /** After each commit. */
+  /** Is called after each commit. */
   onCommitted: () => void = () => undefined;
   readonly #open = new Set<ModelTransaction>();
 
@@ -48,7 +48,7 @@ export class ModelPostgres implements Server {
     this.#statements = statements;
   }
 
-  /** `clock_timestamp()`. */
+  /** Is `clock_timestamp()`. */
   get nowMs(): number {
     return this.#now();
   }

@@ -1,4 +1,4 @@
-/** A list out of PostgreSQL's array input, as `arrayLiteral` of the control plane writes it. */
+/** Reads a list out of PostgreSQL's array input, as `arrayLiteral` of the control plane writes it. */
 export function readArray(text: string): (string | null)[] {
   const cells: (string | null)[] = [];
   const element = /"((?:[^"\\]|\\.)*)"|([^,{}]+)/gs;

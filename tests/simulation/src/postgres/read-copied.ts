@@ -1,4 +1,4 @@
-/** Rows out of the text format of COPY, as `copyCell` of the control plane writes it. */
+/** Reads rows out of the text format of COPY, as `copyCell` of the control plane writes it. */
 export function readCopied(text: string): (string | null)[][] {
   return text
     .split('\n')

@@ -102,7 +102,7 @@ const heldBack: Statement = (db, tx, [userId, refusal]) =>
       return { id };
     });
 
-/** The moment as PostgreSQL writes it. */
+/** Writes the moment as PostgreSQL does. */
 function timeText(ms: number): string {
   const text = new Date(ms).toISOString().replace('T', ' ');
   return `${text.replace(/\.?0*Z$/, '')}+00`;

@@ -2,7 +2,7 @@ import type { PriceTier } from '@tollgate/snapshot';
 import { MODEL_ID, MODEL_NAME } from './first-rows.ts';
 import type { Statement } from './model-postgres.ts';
 
-/** TypeORM's. */
+/** Is TypeORM's operator. */
 interface Operator {
   type: string;
   value: unknown;
@@ -13,7 +13,7 @@ interface Find {
   lock?: { mode: 'pessimistic_read' | 'pessimistic_write' };
 }
 
-/** The calls of TypeORM's repositories that the code under simulation makes, each a statement of the model. */
+/** Offers the calls of TypeORM's repositories that the code under simulation makes, each a statement of the model. */
 export function repositoryOf(
   { name }: { name: string },
   query: (sql: string, parameters: unknown[]) => Promise<unknown>,
@@ -25,7 +25,7 @@ export function repositoryOf(
   return Object.fromEntries(methods);
 }
 
-/** Columns as the fields of an entity. */
+/** Returns columns as the fields of an entity. */
 function entityOf(row: object): Record<string, unknown> {
   const fields = Object.entries(row).map(([name, value]) => [
     name.replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase()),
@@ -72,7 +72,7 @@ interface NewPrice {
   tiers: PriceTier[];
 }
 
-/** In force from now on. */
+/** Inserts a price that is in force from now on. */
 const insertPrice: Statement = (db, tx, [columns]) => {
   const { modelId, pricePerMillion, weights, multipliers, tiers } = columns as NewPrice;
   const id = db.rows.prices.nextId();

@@ -13,11 +13,11 @@ export interface SubscriptionRow {
   withdrawal_id: string | null;
   drain: boolean;
   revision: number;
-  /** Unix ms of the last change that raised the revision. */
+  /** Is the Unix ms of the last change that raised the revision. */
   revised_at: number;
   auto_recharge_threshold: number | null;
   auto_recharge_amount: number | null;
-  /** Unix ms until which a refused purchase is not tried again. */
+  /** Is the Unix ms until which a refused purchase is not tried again. */
   auto_recharge_retry_at: number | null;
   auto_recharge_failures: number;
   auto_recharge_refusal: string | null;
@@ -71,7 +71,7 @@ export interface LedgerAccountRow {
   balance: bigint;
 }
 
-/** The tables that the code under simulation reads and writes. */
+/** Makes the tables that the code under simulation reads and writes. */
 export function tables() {
   return {
     subscriptions: new Table<SubscriptionRow>(),

@@ -2,7 +2,7 @@ import type { ModelTransaction } from './transaction.ts';
 
 interface Version<Row> {
   committed: Row | undefined;
-  /** The row in the view of the transaction that holds it. */
+  /** Is the row in the view of the transaction that holds it. */
   pending: Row | undefined;
   owner: ModelTransaction | null;
 }
@@ -21,7 +21,7 @@ export class MustWait extends Error {
 export class Table<Row extends object> {
   readonly #versions = new Map<string, Version<Row>>();
   #lastId = 0;
-  /** With each row that a commit changed. */
+  /** Is called with each row that a commit changed. */
   onChange: (before: Row | undefined, after: Row | undefined) => void = () => undefined;
 
   nextId(): number {
@@ -48,7 +48,7 @@ export class Table<Row extends object> {
     return owner != null && owner !== tx;
   }
 
-  /** Throws MustWait while another transaction has it. Then this one has it until its end. */
+  /** Locks a row until the transaction ends. Throws MustWait while another transaction has it. */
   lock(tx: ModelTransaction, key: string | number): Row | undefined {
     const name = String(key);
     const version = this.#versions.get(name) ?? {

@@ -14,7 +14,7 @@ function lotsOf(db: ModelPostgres, tx: ModelTransaction, subscriptionId: number)
     .toSorted((a, b) => a.id - b.id);
 }
 
-/** Oldest first. */
+/** Consumes lots, oldest first. */
 const consumeLots: Statement = (db, tx, [ids, tokens]) => {
   for (const [index, id] of numbers(ids).entries()) {
     let wanted = number((tokens as unknown[])[index]);

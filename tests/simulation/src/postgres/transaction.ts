@@ -1,4 +1,4 @@
-/** One transaction of the model, from its beginning to its end. */
+/** Is one transaction of the model, from its beginning to its end. */
 export class ModelTransaction {
   readonly id: number;
   /** Holds what `now()` says until its end. */

@@ -81,7 +81,7 @@ const chargedOf: Statement = (db, tx, [, rids]) =>
 const firstLetters: Statement = (db, tx, [rids]) =>
   (rids as string[]).flatMap((rid) => db.rows.letters.get(tx, `${rid}:0`) ?? []);
 
-/** The latest withdrawals of a subscription; `[id, day of the last one]`. */
+/** Returns the latest withdrawals of a subscription; the parameters are `[id, day of the last one]`. */
 const bookedWithdrawals: Statement = (db, tx, [id, lastDay, shard]) => {
   const early = dayOf(tx.nowMs - 2 * 86_400_000);
   const from = text(lastDay) < early ? text(lastDay) : early;
@@ -115,7 +115,7 @@ function withdrawalsThat(
     });
 }
 
-/** Open, or booked in the token ledger. */
+/** Selects withdrawals that are open, or booked in the token ledger. */
 const begunWithdrawals = withdrawalsThat(
   (db, tx, [id, subscription]) =>
     db.rows.subscriptions.get(tx, subscription)?.withdrawal_id === id ||
@@ -129,7 +129,7 @@ const begunWithdrawals = withdrawalsThat(
       ),
 );
 
-/** Booked as usage on their day. */
+/** Selects withdrawals that are booked as usage on their day. */
 const withdrawalsOfUsage = withdrawalsThat((db, tx, [id, subscription, day]) => {
   const usage = db.rows.usage.get(tx, `${id}:0`);
   return (
@@ -167,7 +167,7 @@ const dropDays: Statement = (db, tx, [before]) => {
   return [];
 };
 
-/** Registered, without credentials of their own. */
+/** Lists nodes that are registered, without credentials of their own. */
 const NODES = ['node-a', 'node-b'].map((name) => ({
   name,
   credential_hashes: [],

@@ -13,7 +13,7 @@ const numberOrNull = (value: unknown): number | null => (value === null ? null :
 export const insertUsage: Statement = (db, tx, parameters) =>
   insertNew(db, tx, (parameters as string[]).map(readArray));
 
-/** The same columns and the time, row by row; all or none. */
+/** Copies the same columns and the time, row by row; all or none. */
 export const copyUsage: Statement = (db, tx, [copied]) => {
   const rows = readCopied(text(copied));
   const columns = (rows[0] ?? []).slice(0, -1).map((_, column) => rows.map((row) => row[column]));

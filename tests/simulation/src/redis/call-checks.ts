@@ -10,12 +10,12 @@ import {
   type SeenHold,
 } from './seen-call.ts';
 
-/** Functions that move tokens of a balance, or hold them. What the control plane decides about a record is put by others. */
+/** Names functions that move tokens of a balance, or hold them. Others put what the control plane decides about a record. */
 const MOVING: ReadonlySet<string> = new Set([
   ...['admit', 'checkpoint', 'restore', 'settle', 'reap', 'credit', 'withdraw'],
   ...['repeat_withdrawal', 'repeat_release', 'repeat_reap'],
 ]);
-/** Those of them that name a request and its account. */
+/** Lists those of them that name a request and its account. */
 const OF_A_REQUEST: ReadonlySet<string> = new Set(
   'admit checkpoint restore settle reap'.split(' '),
 );
@@ -191,7 +191,7 @@ export class CallChecks {
       throw new Violation(`Redis: a shard left ${call.epoch('before')} for another state`);
   }
 
-  /** By subscription: the events of this call, and the one that it repeats without saying so again. */
+  /** Checks by subscription the events of this call, and the one that it repeats without saying so again. */
   #checkOnce(call: SeenCall, given: FunctionCall): void {
     const names = call.events.map(({ name }) => name);
     if (call.hasWrittenSubscription && call.name === 'repeat_withdrawal')

@@ -9,7 +9,7 @@ import type { RedisFunctions } from './redis-functions.ts';
 const START_MS = 1_900_000_000_000;
 const CALLS = 400;
 
-/** Calls the functions in an order that no caller would choose: each rule of a call holds whatever came before. Throws `Violation`. */
+/** Calls the functions in an order that no caller would choose: each rule of a call holds whatever came before. It throws `Violation`. */
 export function checkDrawnCalls(functions: RedisFunctions, seed: number): void {
   const data = new RedisData();
   functions.restart();

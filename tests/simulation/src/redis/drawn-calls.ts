@@ -7,7 +7,7 @@ import { CALL_WEIGHTS } from './call-weights.ts';
 export interface DrawnCall {
   name: FunctionName;
   keys: string[];
-  /** `relayed`: the first of the outbox, whose ids differ between two servers. */
+  /** Holds the parameters; `relayed` is the first of the outbox, whose ids differ between two servers. */
   parameters: string[];
   isRelaying: boolean;
 }
@@ -18,11 +18,11 @@ const HASHES = ['a', 'b'].map((digit) => digit.repeat(64));
 const ADDRESS = '20010db8000000000000000000000001';
 const RIDS = 16;
 
-/** The argument by which limits and budgets judge a request. */
+/** Returns the argument by which limits and budgets judge a request. */
 const asked = ([price, prompt, bound, session, endUser, plain]: readonly string[]): string =>
   [prompt, bound, price, plain, session, endUser].join();
 
-/** Calls of every function, on few requests and subscriptions, so that they meet. */
+/** Draws calls of every function, on few requests and subscriptions, so that they meet. */
 export class DrawnCalls {
   readonly #random: Random;
   readonly #rids: string[];

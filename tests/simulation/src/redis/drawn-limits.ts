@@ -32,10 +32,10 @@ export const BUDGETS = [
   '[[8,"charged_tokens",9000,"1700000003","","refuse",{"1700000005":50},"s",0,5]]',
 ];
 
-/** Two sessions and two end users. */
+/** Holds two sessions and two end users. */
 export const VALUES = ['s0', 's1', 'u0', 'u1'].map((start) => start.padEnd(32, '7'));
 
-/** On such budgets, as finals and restored holds name them. */
+/** Holds claims on such budgets, as finals and restored holds name them. */
 export const CLAIMS = [
   '',
   '',

@@ -17,11 +17,11 @@ export interface QueuedJob {
   /** Until that moment it is this worker's; then it is taken for stalled and given to another. */
   readonly takenBy: string;
   readonly takenUntilMs: number;
-  /** A failed one waits until then. */
+  /** Is the time until which a failed job waits. */
   readonly readyAtMs: number;
 }
 
-/** The lists of jobs and acknowledgements. A change replaces a field and alters none. */
+/** Holds the lists of jobs and acknowledgements. A change replaces a field and alters none. */
 export interface Queue {
   jobs: readonly QueuedJob[];
   acknowledgements: ReadonlyMap<string, readonly string[]>;
@@ -43,7 +43,7 @@ const EMPTY: Queue = { jobs: [], acknowledgements: new Map(), lastJob: 0 };
 let shipped: RedisFunctions | undefined;
 let previewer: RedisFunctions | undefined;
 
-/** Redis: one call at a time, a file of calls whose end may be lost, and a clock of its own. */
+/** Is Redis: one call at a time, a file of calls whose end may be lost, and a clock of its own. */
 export class LiveStore implements Server {
   readonly names: readonly string[];
   readonly data = new RedisData();
@@ -53,21 +53,21 @@ export class LiveStore implements Server {
   #queue = EMPTY;
   #calls: Call[] = [];
   #expiredAtMs = 0;
-  /** The state before it was last lost. */
+  /** Is the state before it was last lost. */
   #beforeLoss: { entries: ReturnType<RedisData['takeAll']>; queue: Queue } | null = null;
   isUp = true;
   clockErrorMs = 0;
-  /** After each call, with the account's shard when it has one. */
+  /** Is called after each call, with the account's shard when it has one. */
   onChanged: (shard: string | null, isLoss?: boolean) => void = () => undefined;
-  /** After each call of a function, with what it changed. */
+  /** Are called after each call of a function, with what it changed. */
   readonly onCalled: ((call: Called, changes: Changes) => void)[] = [];
-  /** For each key that expired while the clock was ahead, before its time. */
+  /** Are called for each key that expired while the clock was ahead, before its time. */
   readonly onExpiredEarly: ((key: string) => void)[] = [];
   /** With the number of the last call that is kept, after the later ones were lost. */
   readonly onLostTail: ((lastCall: number) => void)[] = [];
-  /** Names of events that the queue has lost once. */
+  /** Names the events that the queue has lost once. */
   readonly lostEvents = new Set<string>();
-  /** The number of the last call. */
+  /** Is the number of the last call. */
   lastCall = 0;
 
   constructor(

@@ -23,7 +23,7 @@ export class LiveView {
     this.#store = store;
   }
 
-  /** Neither without an epoch nor being filled. */
+  /** Is true unless the shard has no epoch or is being filled. */
   isFull(shard: string): boolean {
     return !(this.#store.data.string(keys.epoch(shard)) ?? 'rebuilding:').startsWith('rebuilding:');
   }
@@ -49,7 +49,7 @@ export class LiveView {
       .map((key) => key.slice(prefix.length));
   }
 
-  /** Its values in the order of `libs/keyspace/lua/shared/holds.lua`. */
+  /** Returns its values in the order of `libs/keyspace/lua/shared/holds.lua`. */
   #hold(key: string): unknown[] {
     return unpackMessage(this.#store.data.string(key) ?? '');
   }

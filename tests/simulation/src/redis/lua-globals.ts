@@ -13,7 +13,7 @@ import {
 } from './lua-values.ts';
 import { packMessage, unpackMessage } from './message-pack.ts';
 
-/** Patterns of Lua that the functions use. */
+/** Maps patterns of Lua that the functions use. */
 const PATTERNS: Record<string, RegExp> = {
   '^%d+$': /[0-9]+$/y,
   '^(%d+),(%d+),(%d*),(%d*)%+?(%d*),(s?%x*),(u?%x*)$':
@@ -22,7 +22,7 @@ const PATTERNS: Record<string, RegExp> = {
   '^(%d+):(%d+):(%d+)%+?(%d*):?([^,]*),?': /([0-9]+):([0-9]+):([0-9]+)\+?([0-9]*):?([^,]*),?/y,
 };
 
-/** The globals of Redis' Lua beside `redis`, as far as the functions use them. */
+/** Holds the globals of Redis' Lua beside `redis`, as far as the functions use them. */
 export const LUA_LIBRARIES = {
   tonumber: (value: Lua, base?: Lua) => toNumber(value, base as number | undefined),
   tostring: (value: Lua) => text(value),
@@ -108,7 +108,7 @@ function pack(pattern: Lua, ...values: Lua[]): Lua {
   return buffer.toString('latin1');
 }
 
-/** The values, then where the next would begin. */
+/** Returns the values, then where the next would begin. */
 function unpack(pattern: Lua, value: Lua, from: Lua = 1): Lua {
   const { bytes, places } = formatOf(pattern);
   const [whole, start] = [text(value), number(from) - 1];
@@ -125,7 +125,7 @@ interface Place {
   isDouble: boolean;
 }
 
-/** Integers of four bytes and doubles, the highest byte first: the only ones that the functions use. */
+/** Reads integers of four bytes and doubles, the highest byte first: the only ones that the functions use. */
 function formatOf(pattern: Lua): { bytes: number; places: Place[] } {
   const written = text(pattern);
   if (!/^>(?:I4|d)+$/.test(written)) throw new LuaError(`the structure ${written} is not known`);
@@ -155,7 +155,7 @@ function decodeJson(value: string): Lua {
   }
 }
 
-/** Text, as lua-cjson escapes it. */
+/** Escapes text as lua-cjson does. */
 function encodeJson(value: Lua): string {
   if (typeof one(value) !== 'string') throw new LuaError(`cannot encode ${typeOf(value)}`);
   return JSON.stringify(value).replaceAll('/', '\\/').replaceAll('\x7f', '\\u007f');

@@ -12,12 +12,12 @@ import { runCommand, type Reply } from './redis-commands.ts';
 import { RedisData } from './redis-data.ts';
 import { RedisFunctions } from './redis-functions.ts';
 
-/** Later than the clock of the machine, as it is given to the functions. */
+/** Is later than the clock of the machine, as it is given to the functions. */
 const START_MS = 1_900_000_000_000;
 const SEEDS = 12;
 const CALLS = 400;
 const COMPARED_EVERY = 20;
-/** Times that are left differ by what the calls take. */
+/** Bounds the difference of times that are left, which differ by what the calls take. */
 const CLOCKS_DIFFER_MS = 5_000;
 const OUTBOX = keys.outbox('s00');
 const EPOCH = keys.epoch('s00');
@@ -72,7 +72,7 @@ function expectSame(found: unknown, real: unknown, call: DrawnCall): void {
   else expect({ call, reply: sorted(found, call) }).toEqual({ call, reply: sorted(real, call) });
 }
 
-/** Members of a set come in any order. */
+/** Sorts the members of a set, which come in any order. */
 function sorted(reply: unknown, { name }: DrawnCall): unknown {
   const isSet =
     (name === 'access' || name === 'inquire') && Array.isArray(reply) && reply[0] === 'OK';

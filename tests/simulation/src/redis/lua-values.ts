@@ -33,7 +33,7 @@ function isTrue(value: Lua): boolean {
   return value !== undefined && value !== false;
 }
 
-/** The first of several results. */
+/** Returns the first of several results. */
 export function one(value: Lua): Lua {
   return Array.isArray(value) ? value[0] : value;
 }
@@ -58,7 +58,7 @@ function length(value: Lua): number {
   throw new LuaError(`attempt to get length of ${typeOf(value)}`);
 }
 
-/** An operand of arithmetic: a number, or text of one. */
+/** Reads an operand of arithmetic: a number, or text of one. */
 export function number(value: Lua): number {
   if (typeof value === 'number') return value;
   const read = toNumber(value);
@@ -115,7 +115,7 @@ export function typeOf(value: Lua): string {
   return value instanceof Table ? 'table' : typeof value;
 }
 
-/** The helpers that translated Lua calls. */
+/** Holds the helpers that translated Lua calls. */
 export const LUA_OPERATIONS = {
   Table,
   isTrue,

@@ -57,7 +57,7 @@ function packNumber(value: number): string {
   return bytes(0xd3, 8, (to) => to.writeBigInt64BE(BigInt(value), 1));
 }
 
-/** Every message of the text. */
+/** Returns every message of the text. */
 export function unpackMessage(text: string): Lua[] {
   const reader = new MessageReader(text);
   const values: Lua[] = [];

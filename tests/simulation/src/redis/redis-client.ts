@@ -18,7 +18,7 @@ const IN_BATCHES = ['hmget', 'xinfo'];
 
 type Send = <R>(label: string, serve: () => R) => Promise<R>;
 
-/** A connection to the simulated Redis, as far as the stores use one. */
+/** Makes a connection to the simulated Redis, as far as the stores use one. */
 function connectionOver(store: LiveStore, send: Send): RedisConnection {
   const batch = (): object => {
     const commands: Command[] = [];
@@ -42,7 +42,7 @@ function connectionOver(store: LiveStore, send: Send): RedisConnection {
 
 export type RedisClient = ReturnType<typeof redisClient>;
 
-/** The stores of a process as they are shipped, over its connection to the simulated Redis. */
+/** Makes the stores of a process as they are shipped, over its connection to the simulated Redis. */
 export function redisClient(
   store: LiveStore,
   link: Pick<Link, 'call'>,

@@ -5,7 +5,7 @@ type Command = (data: RedisData, parameters: string[]) => Reply;
 
 const OK = 'OK';
 
-/** The commands that the functions and the stores of `libs/keyspace` send, on simulated data. */
+/** Holds the commands that the functions and the stores of `libs/keyspace` send, on simulated data. */
 const COMMANDS: Record<string, Command> = {
   get: (data, [key = '']) => data.string(key),
   mget: (data, keys) => keys.map((key) => data.stringOrNull(key)),
@@ -155,7 +155,7 @@ const COMMANDS: Record<string, Command> = {
   },
 };
 
-/** Throws `RedisError` as Redis answers errors. */
+/** Runs a command; throws `RedisError` as Redis answers errors. */
 export function runCommand(data: RedisData, name: string, parameters: readonly unknown[]): Reply {
   const command = COMMANDS[name.toLowerCase()];
   if (!command) throw new TypeError(`the simulated Redis does not know ${name}`);

@@ -1,4 +1,4 @@
-/** A stream: its entries in order, and the id given last. */
+/** Is a stream: its entries in order, and the id given last. */
 interface Stream {
   entries: { id: string; fields: readonly string[] }[];
   lastMs: number;
@@ -16,7 +16,7 @@ export type Changes = Map<string, Entry | undefined>;
 
 export class RedisError extends Error {}
 
-/** The keys of a Redis, by their types. Remembers of each call what undoes it. */
+/** Holds the keys of a Redis, by their types. It remembers of each call what undoes it. */
 export class RedisData {
   #entries = new Map<string, Entry>();
   #undo: Changes = new Map();
@@ -69,7 +69,7 @@ export class RedisData {
     return (this.#read(key, 'string') as string | undefined) ?? null;
   }
 
-  /** Null also where the value is none, as MGET answers. */
+  /** Returns null also where the value is none, as MGET answers. */
   stringOrNull(key: string): string | null {
     const value = this.#live(key)?.value;
     return typeof value === 'string' ? value : null;

@@ -15,7 +15,7 @@ import { runCommand, type Reply } from './redis-commands.ts';
 import { RedisError, type RedisData } from './redis-data.ts';
 import { translateLua } from './translate-lua.ts';
 
-/** The functions of `libs/keyspace/lua`, on simulated data. `text`: of a library, where a test alters it. */
+/** Runs the functions of `libs/keyspace/lua` on simulated data. `text` is that of a library, where a test alters it. */
 export class RedisFunctions {
   readonly #functions = new Map<string, LuaFunction>();
   readonly #nameOf: (name: FunctionName) => string;
@@ -42,7 +42,7 @@ export class RedisFunctions {
     this.restart();
   }
 
-  /** Throws `RedisError` where the function answers an error. */
+  /** Calls a function; throws `RedisError` where it answers an error. */
   call(
     data: RedisData,
     name: FunctionName,

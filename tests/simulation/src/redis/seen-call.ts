@@ -22,7 +22,7 @@ export interface SeenHold {
   amount: number;
   used: number;
   charged: number;
-  /** On budgets, as `readClaims` reads them. */
+  /** Holds its claims on budgets, as `readClaims` reads them. */
   claims: string;
   /** Is true when an event said what the call released into a withdrawal. */
   hasReleased: boolean;
@@ -34,24 +34,24 @@ export interface BudgetMove {
   held: number;
 }
 export interface SeenEvent {
-  /** `rid:seq`. */
+  /** Is `rid:seq`. */
   name: string;
   seq: string;
   delta: number;
 }
 
 const NOTHING: BudgetMove = { used: 0, held: 0 };
-/** The place of the claims in a packed hold: `pack_hold` of holds.lua. */
+/** Is the place of the claims in a packed hold: `pack_hold` of holds.lua. */
 const CLAIMS_AT = 16;
-/** The place of the account among the arguments of calls that move tokens of a request. */
+/** Is the place of the account among the arguments of calls that move tokens of a request. */
 const ACCOUNT_AT = 2;
 
-/** Tokens that no hold has a claim to. */
+/** Counts the tokens that no hold has a claim to. */
 export function freeOf({ balance, held }: SeenSubscription): number {
   return balance - Math.max(0, held);
 }
 
-/** A call of a function: the records it names, before and after it. */
+/** Is a call of a function: the records it names, before and after it. */
 export class SeenCall {
   readonly name: FunctionName;
   readonly #call: FunctionCall;
@@ -160,12 +160,12 @@ export class SeenCall {
     return /\{(s\d+)\}/.exec(this.#call.keys[0] ?? '')?.[1];
   }
 
-  /** Until when the hold is kept; undefined where there is none. */
+  /** Is the time until which the hold is kept; undefined where there is none. */
   get holdExpiresMs(): number | undefined {
     return this.#holdKey === undefined ? undefined : this.#data.expiryOf(this.#holdKey);
   }
 
-  /** Unix ms at which the lease of the hold ends; undefined without one. */
+  /** Returns the Unix ms at which the lease of the hold ends; undefined without one. */
   lease(when: 'before' | 'after'): number | undefined {
     const rid = this.#holdKey?.split(':').at(-1) ?? '';
     const leases = this.#value(
@@ -175,7 +175,7 @@ export class SeenCall {
     return leases instanceof Map ? (leases as Map<string, number>).get(rid) : undefined;
   }
 
-  /** Those that the call put into the outbox. */
+  /** Lists the events that the call put into the outbox. */
   get events(): SeenEvent[] {
     const outbox = this.#call.keys.find((key) => key.endsWith(':outbox'));
     if (outbox === undefined || !this.#changes.has(outbox)) return [];

@@ -1,6 +1,6 @@
 import luaparse, { type Expression, type Statement } from 'luaparse';
 
-/** Names that a chunk may use without having declared them. */
+/** Lists names that a chunk may use without having declared them. */
 const GLOBALS = new Set(
   'redis string math table struct cjson cmsgpack tonumber tostring type unpack pcall ipairs next pairs'.split(
     ' ',
@@ -20,7 +20,7 @@ const COMPUTED: Record<string, (a: string, b: string) => string> = {
   '^': (a, b) => `L.number(${a})**L.number(${b})`,
 };
 
-/** JavaScript of a chunk of Lua, for `new Function('L', 'G', ...)` with `LUA_OPERATIONS` and the globals. Throws where the chunk uses what the functions of Redis here never did. */
+/** Returns the JavaScript of a chunk of Lua, for `new Function('L', 'G', ...)` with `LUA_OPERATIONS` and the globals. Throws where the chunk uses what the functions of Redis here never did. */
 export function translateLua(source: string): string {
   const { body } = luaparse.parse(Buffer.from(source).toString('latin1'), {
     luaVersion: '5.1',
@@ -35,7 +35,7 @@ function unknown(node: { type: string }): never {
 }
 
 class Translation {
-  /** Names in force, by block. */
+  /** Holds the names in force, by block. */
   readonly #scopes: Set<string>[] = [new Set()];
 
   block(body: readonly Statement[]): string {
@@ -107,7 +107,7 @@ class Translation {
     }
   }
 
-  /** Over `ipairs`, the only iterator that is known. */
+  /** Translates a loop over `ipairs`, the only iterator that is known. */
   #each(node: Extract<Statement, { type: 'ForGenericStatement' }>): string {
     const [iterator] = node.iterators;
     const isKnown =
@@ -132,7 +132,7 @@ class Translation {
     return values[at] === undefined ? '' : `=${values[at]}`;
   }
 
-  /** One for each name, or the list of which they are the first ones. */
+  /** Returns one for each name, or the list of which they are the first ones. */
   #values(init: readonly Expression[], wanted: number): string[] | string {
     const last = init.at(-1);
     if (last && wanted > init.length && isCall(last)) return this.#list(init);

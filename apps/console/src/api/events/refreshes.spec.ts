@@ -18,7 +18,7 @@ afterEach(() => {
   jest.useRealTimers();
 });
 
-/** A query that is on screen until the returned function is called. */
+/** Shows a query on screen until the returned function is called. */
 async function show(name: string, queryKey: readonly unknown[]): Promise<() => void> {
   const queryFn = (): string => {
     asked.push({ name, atMs: performance.now() });

@@ -14,7 +14,7 @@ export interface Change {
 /** Asks again for what events make out of date: one query at a time, one a second, and only what is on screen. The rest is asked for when it is shown. */
 export class Refreshes {
   readonly #queries: QueryClient;
-  /** Hashes of queries, in the order in which they are asked again. */
+  /** Holds hashes of queries, in the order in which they are asked again. */
   readonly #waiting = new Set<string>();
   #changes: Change[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -65,7 +65,7 @@ export class Refreshes {
     this.#changes = [];
   }
 
-  /** The first that is still on screen, and was not asked again meanwhile. */
+  /** Returns the first query that is still on screen, and was not asked again meanwhile. */
   #next(): Query | undefined {
     for (const hash of this.#waiting) {
       this.#waiting.delete(hash);
@@ -80,7 +80,7 @@ function isChanged({ queryKey }: Query, { topics, userId }: Change): boolean {
   return topics.includes(String(queryKey[0])) && !isOfAnother(queryKey, userId);
 }
 
-/** A question that names an account stays answered when something happens to another. */
+/** Is true when something happened to another account than the one that a question names: it stays answered. */
 function isOfAnother(queryKey: readonly unknown[], userId: number | undefined): boolean {
   if (userId === undefined) return false;
   return queryKey.some((part) => {

@@ -35,7 +35,7 @@ export function useLive(): { refetchInterval: number | false; refetchIntervalInB
   return stands ? { ...LIVE, refetchInterval: false } : LIVE;
 }
 
-/** One stream for the whole console. The browser resumes it by itself; when the browser gives up, the console opens it again while a user is signed in. */
+/** Follows one stream for the whole console. The browser resumes it by itself; when the browser gives up, the console opens it again while a user is signed in. */
 export function followEvents(queries: QueryClient): () => void {
   const refreshes = new Refreshes(queries);
   let source: EventSource | undefined;
@@ -68,7 +68,7 @@ export function followEvents(queries: QueryClient): () => void {
   };
 }
 
-/** The account of an event; undefined where it concerns all. */
+/** Returns the account of an event; undefined where it concerns all. */
 function ownerOf(data: string): number | undefined {
   const event: unknown = JSON.parse(data);
   const isOfOne = typeof event === 'object' && event !== null && 'user_id' in event;

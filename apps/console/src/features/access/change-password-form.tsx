@@ -3,7 +3,7 @@ import { ActForm } from '../../ui/forms/form.tsx';
 import { useWords } from '../../words/words.ts';
 import { PasswordField } from './password-field.tsx';
 
-/** The password in force, and the one that replaces it. */
+/** Asks for the password in force, and the one that replaces it. */
 export function ChangePasswordForm({
   currentLabel,
   look,

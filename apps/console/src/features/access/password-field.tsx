@@ -4,7 +4,7 @@ import { IconButton } from '../../ui/forms/button.tsx';
 import { TextField } from '../../ui/forms/field.tsx';
 import { useWords } from '../../words/words.ts';
 
-/** A password that its owner may look at while typing. */
+/** Draws a field for a password that its owner may look at while typing. */
 export function PasswordField({
   name,
   label,

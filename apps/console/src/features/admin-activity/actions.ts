@@ -1,6 +1,6 @@
 import type { Language } from '../../words/words.ts';
 
-/** Holds what the log records, by the action's name in the interface: English, Chinese. Loaded with this page alone. */
+/** Holds what the log records, by the action's name in the interface: English, Chinese. It loads with this page alone. */
 const ACTIONS: Readonly<Record<string, readonly [en: string, zh: string]>> = {
   'access_token.create': ['Access token created', '创建访问令牌'],
   'access_token.revoke': ['Access token revoked', '撤销访问令牌'],
@@ -73,7 +73,7 @@ const ACTIONS: Readonly<Record<string, readonly [en: string, zh: string]>> = {
   'wallet.recharge': ['Wallet recharged', '钱包充值'],
 };
 
-/** An action in words; its name where the log knows more than this page. */
+/** Returns an action in words; its name where the log has actions that this page lacks. */
 export function actionName(action: string, language: Language): string {
   return ACTIONS[action]?.[language === 'zh' ? 1 : 0] ?? action;
 }

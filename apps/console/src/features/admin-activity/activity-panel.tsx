@@ -6,7 +6,7 @@ import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { CursorPager } from '../../ui/tables/cursor-pager.tsx';
 import { ActivityTable } from './activity-table.tsx';
 
-/** A part of the log as a part of another page. */
+/** Shows a part of the log as a part of another page. */
 export function ActivityPanel({
   title,
   which,

@@ -7,7 +7,7 @@ import { Ago } from '../../ui/time/time.tsx';
 import { useSpeech, useWords, type Speech } from '../../words/words.ts';
 import { actionName } from './actions.ts';
 
-/** Entries of the log: who did what, with before and after. */
+/** Shows entries of the log: who did what, with before and after. */
 export function ActivityTable({
   label,
   rows,
@@ -39,7 +39,7 @@ function When({ of: { at, actor_name: name } }: { of: ActivityEntry }) {
   );
 }
 
-/** And of what, where that has no column of its own. */
+/** Shows what the act was done to, where that has no column of its own. */
 function What({ of: entry, language }: { of: ActivityEntry; language: Speech['language'] }) {
   return (
     <>
@@ -104,7 +104,7 @@ function Target({ of: entry }: { of: ActivityEntry }) {
   );
 }
 
-/** Before and after, as they were recorded. */
+/** Shows before and after, as they were recorded. */
 function Change({ of: { before, after } }: { of: ActivityEntry }) {
   const { admin } = useWords();
   const { activity } = admin;

@@ -13,7 +13,7 @@ import { useWords, type Words } from '../../words/words.ts';
 
 type DeadLetter = Shape<'DeadLetter'>;
 
-/** Usage that could not be booked, for a person to decide about. */
+/** Shows usage that could not be booked, for a person to decide about. */
 export function DeadLetters() {
   const { admin } = useWords();
   const { books } = admin;

@@ -11,7 +11,7 @@ const en = {
   others: (count: string) => countOf(count, 'other account'),
 };
 
-/** The words of one tab, which load with it alone. */
+/** Holds the words of one tab, which load with it alone. */
 export const MODEL_USAGE_WORDS: Readonly<Record<Language, typeof en>> = {
   en,
   zh: {

@@ -77,7 +77,7 @@ function ModelTiles({ of: model, top }: { of: Model; top: UsageTop | undefined }
 }
 
 type Row = Omit<UsageTop['data'][number], 'id'> & {
-  /** Null: the rest together. */
+  /** Is null for all others together. */
   id: number | null;
 };
 

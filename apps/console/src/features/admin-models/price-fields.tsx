@@ -7,7 +7,7 @@ import { TierFields, tiersOf } from './price-tiers.tsx';
 
 const AMOUNT = { inputMode: 'decimal', autoComplete: 'off' } as const;
 
-/** The price per million tokens and the weight of each class. */
+/** Draws the price per million tokens and the weight of each class. */
 export function PriceFields({ of: price }: { of?: Price | undefined }) {
   const { admin } = useWords();
   const { models } = admin;

@@ -16,7 +16,7 @@ interface Row {
   tier: PriceTier | undefined;
 }
 
-/** The weights of long prompts: one row of fields for each threshold. */
+/** Draws the weights of long prompts: one row of fields for each threshold. */
 export function TierFields({ of: tiers }: { of: readonly PriceTier[] }) {
   const { models } = useWords().admin;
   const [rows, setRows] = useState<readonly Row[]>(tiers.map((tier, id) => ({ id, tier })));
@@ -96,7 +96,7 @@ function TierRow({ index, of: tier, onRemove }: TierRowProps) {
   );
 }
 
-/** The tiers that the form has. The server judges what was typed. */
+/** Returns the tiers that the form has. The server judges what was typed. */
 export function tiersOf(values: FormValues): PriceTier[] {
   return Array.from({ length: TIERS_MAX }, (_, index) => index)
     .filter((index) => values[aboveOf(index)] !== undefined)

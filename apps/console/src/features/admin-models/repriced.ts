@@ -1,7 +1,7 @@
 import type { Price } from '../../api/catalogue.ts';
 import { weightsFrom } from '../../api/tables.ts';
 
-/** Another price per million with the weights, tiers and multipliers of this one. */
+/** Returns another price per million with the weights, tiers and multipliers of this one. */
 export function repriced(price: Price | undefined, amount: string) {
   return {
     price_per_million: amount,

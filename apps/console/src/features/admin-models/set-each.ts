@@ -3,7 +3,7 @@ import { failureOf } from '../../api/failure.ts';
 import type { Speech } from '../../words/words.ts';
 import { repriced } from './repriced.ts';
 
-/** A model in the dialog of many prices. */
+/** Is a model in the dialog of many prices. */
 export interface PriceRow {
   model: Model;
   price: Price | undefined;

@@ -3,7 +3,7 @@ import { snapshotsQuery, type ProxyNode } from '../../api/fleet.ts';
 import { formatCount } from '../../ui/format.ts';
 import { useSpeech } from '../../words/words.ts';
 
-/** The newest version there is: published, or already run by a node before the list of versions is read again. */
+/** Returns the newest version there is: published, or already run by a node before the list of versions is read again. */
 export function useNewest(nodes: readonly ProxyNode[]): number {
   const { data } = useQuery(snapshotsQuery(1));
   return Math.max(0, data?.data[0]?.version ?? 0, ...nodes.map(({ version }) => version ?? 0));

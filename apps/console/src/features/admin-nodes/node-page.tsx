@@ -151,7 +151,7 @@ function workerColumns(nodes: Words['admin']['nodes']): Column<Shape<'Worker'>>[
   ];
 }
 
-/** Unknown before Redis' first answer. */
+/** Shows milliseconds, which are unknown before Redis' first answer. */
 function Milliseconds({ of: ms }: { of: number | null }) {
   const { locale } = useSpeech();
   if (ms === null) return '–';

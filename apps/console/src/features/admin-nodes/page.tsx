@@ -110,7 +110,7 @@ const STATES: readonly ProxyNode['state'][] = [
   'online',
 ];
 
-/** Nodes that need a look stand first. */
+/** Sorts nodes that need a look first. */
 function byState(one: ProxyNode, other: ProxyNode): number {
   return STATES.indexOf(one.state) - STATES.indexOf(other.state);
 }

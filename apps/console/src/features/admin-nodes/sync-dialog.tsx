@@ -8,7 +8,7 @@ import { FailureState, Skeleton } from '../../ui/states.tsx';
 import { useSpeech, type Speech } from '../../words/words.ts';
 import { NodeState } from './node-state.tsx';
 
-/** Often enough to see each acknowledgement arrive by itself. */
+/** Is often enough to see each acknowledgement arrive by itself. */
 const LOOK_MS = 250;
 
 /** Publishes, then shows each node's acknowledgement as it arrives. */
@@ -82,7 +82,7 @@ function Acknowledgement({ of: node, version, startedAt }: AcknowledgementProps)
 interface Awaited {
   version: number;
   startedAt: number;
-  /** The version that the node had when the wait began. */
+  /** Is the version that the node had when the wait began. */
   first: number;
 }
 

@@ -20,7 +20,7 @@ const STROKES: Readonly<Record<RouteState, string>> = {
   sound: 'stroke-accent',
 };
 const DASHES: Partial<Record<RouteState, string>> = { unused: '4 4', resting: '10 6' };
-/** The later the tier, the fainter. */
+/** A later tier is fainter. */
 const TIERS = ['opacity-80', 'opacity-50', 'opacity-30'] as const;
 
 /** More models do not fit a screen: the picture shows those with most requests. */
@@ -135,7 +135,7 @@ function Boxes({ layout: { models, upstreams, height, width, box }, names, onPoi
   );
 }
 
-/** Ids in their order from top to bottom, and how large the picture and the boxes in it are. */
+/** Holds ids in their order from top to bottom, and how large the picture and the boxes in it are. */
 interface Layout {
   models: readonly number[];
   upstreams: readonly number[];

@@ -15,7 +15,7 @@ const DeleteRoute = lazy(async () => ({
 
 interface RouteActsProps {
   of: Route;
-  /** Requests of the last 24 hours. */
+  /** Counts the requests of the last 24 hours. */
   carried: number;
 }
 

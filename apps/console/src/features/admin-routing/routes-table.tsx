@@ -156,7 +156,7 @@ const TONES = {
   sound: 'good',
 } as const;
 
-/** The same as the picture says by width, colour and dashes. */
+/** Returns columns that say the same as the picture does by width, colour and dashes. */
 function healthColumns({ words, locale }: Speech, facts: Facts): Column<Route>[] {
   const { health } = facts;
   const { routing } = words.admin;

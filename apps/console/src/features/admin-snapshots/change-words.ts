@@ -50,7 +50,7 @@ export function useChangeWords(): ChangeWords {
   };
 }
 
-/** `prices[0].weight_input` -> `weight_input`, `prices[1]` -> `prices`. */
+/** Returns the field of a path: `prices[0].weight_input` -> `weight_input`, `prices[1]` -> `prices`. */
 function fieldOf(path: string): string {
   return (path.split('.').at(-1) ?? path).replace(/\[\d+\]$/, '');
 }

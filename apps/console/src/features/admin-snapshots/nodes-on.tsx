@@ -9,7 +9,7 @@ import { useLags, useNewest } from '../admin-nodes/lag.ts';
 import { NodeState } from '../admin-nodes/node-state.tsx';
 import { NodeVersion } from '../admin-nodes/node-version.tsx';
 
-/** The nodes that run a version. */
+/** Lists the nodes that run a version. */
 export function NodesOn({ version }: { version: number }) {
   const { data } = useQuery({ ...nodesQuery, ...useLive() });
   const nodes = (data?.data ?? []).filter((node) => node.version === version);

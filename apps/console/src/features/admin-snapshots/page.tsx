@@ -79,7 +79,7 @@ function SnapshotsTable({ rows }: { rows: readonly Snapshot[] }) {
   );
 }
 
-/** `newest`: what nodes run, or are about to. */
+/** Takes as `newest` what nodes run, or are about to run. */
 function columnsOf({ words, locale }: Speech, newest: Snapshot | undefined): Column<Snapshot>[] {
   const { snapshots } = words.admin;
   return [

@@ -79,7 +79,7 @@ const CHANGES_WORDS = {
 /** A change is published within so long after it was made; one that came while the version before was compiled is in this one. */
 const PUBLISHED_WITHIN_MS = 2_000;
 
-/** The records that a configuration is compiled from. */
+/** Lists the records that a configuration is compiled from. */
 const ROUTED_KINDS = ['model', 'upstream', 'route', 'snapshot'];
 
 /** Names who made the changes: what the log has from shortly before the version before until this one. */

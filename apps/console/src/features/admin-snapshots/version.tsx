@@ -33,7 +33,7 @@ export function PublishedBy({ of: { created_by: id } }: { of: Snapshot }) {
   return id === null ? snapshots.automatic : <AccountName id={id} />;
 }
 
-/** Publishes this version again, after saying what that means. */
+/** Publishes this version again, after it has said what that means. */
 export function RollBack({ of: { version }, newest, size }: VersionProps & { size?: 'small' }) {
   const { words, locale } = useSpeech();
   const { snapshots } = words.admin;

@@ -248,7 +248,7 @@ function errorsText(
     : `${formatCount(errors, locale)} · ${formatPercent(errors / requests, locale)}`;
 }
 
-/** Disabled, left alone by some nodes, failing, or well. */
+/** Shows whether the upstream is disabled, left alone by some nodes, failing, or healthy. */
 function UpstreamFareBadge({ of: upstream, fares }: { of: Upstream; fares: UpstreamFares }) {
   const { admin } = useWords();
   const { resting, failing } = fares.of(upstream.id);

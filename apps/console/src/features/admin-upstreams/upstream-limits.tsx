@@ -11,7 +11,7 @@ const TIMEOUTS = [
   { name: 'total_timeout_ms', label: 'total' },
 ] as const;
 const WHOLE = { inputMode: 'numeric', pattern: '[0-9]*', autoComplete: 'off' } as const;
-/** The choice that leaves an answer to what is known of the host. */
+/** Is the choice that leaves an answer to what is known of the host. */
 const BY_HOST = 'host';
 
 /** Shows how much an upstream takes and what its provider bills. A new upstream has the defaults unless its administrator sets more. */
@@ -124,7 +124,7 @@ export function limitsOf(values: FormValues): Partial<UpstreamSettings> {
   };
 }
 
-/** One header a line. A line without a colon has an empty value, which the server refuses by its name. */
+/** Reads one header a line. A line without a colon has an empty value, which the server refuses by its name. */
 function headersOf(text: string): Record<string, string> {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   return Object.fromEntries(

@@ -139,7 +139,7 @@ function UpstreamRoutes({ id }: { id: number }) {
   return <RoutesTable of={routes} shared="upstream" empty={routing.empty} />;
 }
 
-/** Requests of the range by model. */
+/** Shows the requests of the range by model. */
 function UpstreamUsage({ id }: { id: number }) {
   const { admin, usage } = useWords();
   const { upstreams } = admin;
@@ -170,7 +170,7 @@ function UpstreamUsage({ id }: { id: number }) {
   );
 }
 
-/** The last requests of the range that failed here. */
+/** Lists the last requests of the range that failed here. */
 function LastFailures({ id }: { id: number }) {
   const { admin } = useWords();
   const { upstreams } = admin;

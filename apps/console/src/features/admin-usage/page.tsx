@@ -4,7 +4,7 @@ import type { Prefetch } from '../../page-module.ts';
 
 export const prefetch: Prefetch = (ask, { search }) => prefetchUsage(ask, search, undefined);
 
-/** Requests of all accounts, or of one. */
+/** Shows requests of all accounts, or of one. */
 export function Page() {
   return <UsageView ownerId={undefined} />;
 }

@@ -2,7 +2,7 @@ import { Ago } from '../../ui/time/time.tsx';
 import { useSpeech } from '../../words/words.ts';
 import { FIGURE_WORDS } from './figure-words.ts';
 
-/** A time in words, or that there was none. */
+/** Shows a time in words, or says that there was none. */
 export function AgoOrNever({ at }: { at: string | null }) {
   const { never } = FIGURE_WORDS[useSpeech().language];
   return at === null ? <span className="text-text-3">{never}</span> : <Ago at={at} />;

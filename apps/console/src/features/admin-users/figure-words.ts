@@ -1,4 +1,4 @@
-/** The words of what accounts have and use, which load with the pages of accounts alone. */
+/** Holds the words of what accounts have and use, which load with the pages of accounts alone. */
 export const FIGURE_WORDS = {
   en: {
     balance: 'Balance',

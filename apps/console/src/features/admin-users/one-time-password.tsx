@@ -22,7 +22,7 @@ interface OneTimeDialogProps {
   children: ReactNode;
 }
 
-/** A form whose answer is a one-time password, shown this once. */
+/** Shows a form whose answer is a one-time password, displayed this once. */
 function OneTimeDialog({ title, verb, isOpen, onClose, act, children }: OneTimeDialogProps) {
   const { words, locale } = useSpeech();
   const { zone } = useZone();

@@ -157,7 +157,7 @@ function UsersBar({
 /** More are behind a link: the list itself stays in sight. */
 const PENDING_SHOWN = 5;
 
-/** Those who wait for approval, wherever they are in the list. */
+/** Lists those who wait for approval, wherever they are in the list. */
 function PendingUsers() {
   const { words, locale } = useSpeech();
   const { overview } = words.admin;
@@ -180,7 +180,7 @@ function PendingUsers() {
   );
 }
 
-/** All accounts, or those of a search, in which those who wait are approved where they are found. */
+/** Lists all accounts, or those of a search, in which those who wait are approved where they are found. */
 const UsersList = memo(function UsersList({
   rows,
   state,
@@ -211,7 +211,7 @@ const UsersList = memo(function UsersList({
 
 interface UsersTableProps {
   label: string;
-  /** Set where those who wait are approved: each account in one place of a page. */
+  /** Is set where those who wait are approved: each account is in one place of a page. */
   acted?: Acted;
   rows: readonly ListedUser[];
   sort?: UserOrder;

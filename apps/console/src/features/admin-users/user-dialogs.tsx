@@ -30,7 +30,7 @@ interface WalletDialogProps {
   onClose: () => void;
 }
 
-/** Money of an account that an administrator moves: in, corrected, or paid out. */
+/** Moves money of an account for an administrator: in, corrected, or paid out. */
 export function WalletDialog({ of: user, act, onClose }: WalletDialogProps) {
   const { words, locale } = useSpeech();
   const { users } = words.admin;

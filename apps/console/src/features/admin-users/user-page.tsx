@@ -84,7 +84,7 @@ function UserPage({ of: user }: { of: ListedUser }) {
   );
 }
 
-/** Everything of an account, a kind at a time. */
+/** Shows everything of an account, one kind at a time. */
 function UserTabs({ of: user, currency }: { of: ListedUser; currency: string }) {
   const { admin, budgets, wallet } = useWords();
   const { users } = admin;

@@ -46,7 +46,7 @@ export function ScopeFields({
   );
 }
 
-/** Draws in what the budget counts requests. */
+/** Draws the choice of the unit in which the budget counts requests. */
 export function UnitField({ unit, onUnit }: { unit: Unit; onUnit: (unit: Unit) => void }) {
   const { budgets } = useWords();
   return (
@@ -61,7 +61,7 @@ export function UnitField({ unit, onUnit }: { unit: Unit; onUnit: (unit: Unit) =
   );
 }
 
-/** Draws in which periods the budget counts. */
+/** Draws the choice of the periods in which the budget counts. */
 export function PeriodFields() {
   const { budgets } = useWords();
   const [period, setPeriod] = useState<Budget['period']>('month');

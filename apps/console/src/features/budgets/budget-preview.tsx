@@ -12,7 +12,7 @@ import { useAmounts } from './use-amounts.ts';
 
 type Owner = { user_id: number } | { key_id: number };
 type Question = Parameters<typeof budgetPreviewQuery>[0];
-/** The fields of a budget that the preview asks with. */
+/** Has the fields of a budget that the preview asks with. */
 type Planned = Pick<Budget, 'unit' | 'period'> & {
   amount?: string | number;
   models?: string;

@@ -24,7 +24,7 @@ const search = z.object({ page: pageNumber });
 
 interface BudgetsOf {
   userId: number;
-  /** Absent: the budgets of the account and of all its keys. */
+  /** Is absent for the budgets of the account and of all its keys. */
   keyId?: number | undefined;
 }
 

@@ -6,7 +6,7 @@ import type { FormValues } from '../../ui/forms/form.tsx';
 import { useWords } from '../../words/words.ts';
 import { ModelChoice } from './model-choice.tsx';
 
-/** The settings of a key, for a new one and for one that is. */
+/** Draws the settings of a key, for a new one and for an existing one. */
 export function KeyFields({ of: key }: { of?: Key | undefined }) {
   const { keys } = useWords();
   return (

@@ -25,7 +25,7 @@ export function useKeyFills(keys: readonly Key[]): KeyFills {
   return new Map((data ?? []).map(({ key_id: id, windows }) => [id, windows] as const));
 }
 
-/** The limits of a key in a list, each with what is used of it now; the limits alone until that is known. */
+/** Shows the limits of a key in a list, each with what is used of it now; the limits alone until that is known. */
 export function KeyFill({ of: key, fills }: { of: Key; fills: KeyFills }) {
   const { words, locale } = useSpeech();
   const windows = (fills.get(key.id) ?? []).filter(({ limit }) => limit > 0);

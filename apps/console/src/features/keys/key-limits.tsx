@@ -3,7 +3,7 @@ import type { Key } from '../../api/keys.ts';
 import { formatCount } from '../../ui/format.ts';
 import { useSpeech } from '../../words/words.ts';
 
-/** The limits of a key as they are in force, in short. */
+/** Shows the limits of a key as they are in force, in short. */
 export function KeyLimits({ of: key }: { of: Key }) {
   const { words, locale } = useSpeech();
   const { general, tables } = words;

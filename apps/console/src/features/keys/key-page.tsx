@@ -91,7 +91,7 @@ function KeyPage({ of: key }: { of: Key }) {
   );
 }
 
-/** Keys of the playground end before a budget would. */
+/** Shows the budgets of a key. Keys of the playground end before a budget would. */
 function KeyBudgets({ of: key }: { of: Key }) {
   if (key.is_temporary) return null;
   return (
@@ -119,7 +119,7 @@ function KeyMenu({ of: key, open }: { of: Key; open: (what: KeyDialog) => void }
   );
 }
 
-/** Usage of a key and snippets that use it. */
+/** Shows usage of a key and snippets that use it. */
 function KeyTabs({ of: key }: { of: Key }) {
   const { keys } = useWords();
   const [{ tab, cursor }, change] = useSearchState(search);

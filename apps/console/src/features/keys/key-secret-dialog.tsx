@@ -12,7 +12,7 @@ import { CircleCheck } from '../../ui/icons.tsx';
 import { useWords } from '../../words/words.ts';
 import { SnippetTabs } from './snippet-tabs.tsx';
 
-/** A form that makes a secret; then the secret, which is shown once. */
+/** Shows a form that makes a secret, then the secret, once. */
 export function KeySecretDialog({
   title,
   purpose,
@@ -54,7 +54,7 @@ export function KeySecretDialog({
   );
 }
 
-/** The secret, once, with snippets that use it, and the first call as it arrives. */
+/** Shows the secret once, with snippets that use it, and the first call as it arrives. */
 function CreatedKeyView({ created, onDone }: { created: CreatedKey; onDone: () => void }) {
   const { keys } = useWords();
   // Null only when the same form is answered a second time: a secret is never stored for a repeat.

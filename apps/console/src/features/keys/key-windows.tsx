@@ -9,7 +9,7 @@ import { useSpeech } from '../../words/words.ts';
 import { FILL_TONES, fillOf } from '../../ui/charts/fill.ts';
 import { windowName } from './window-name.ts';
 
-/** Each limit of a key with its present fill; nothing for a key without limits. */
+/** Shows each limit of a key with its present fill; nothing for a key without limits. */
 export function KeyWindows({ of: key }: { of: Key }) {
   const { words, locale } = useSpeech();
   const { keys, general } = words;

@@ -5,7 +5,7 @@ import { Tabs } from '../../ui/tabs.tsx';
 import { useWords } from '../../words/words.ts';
 import { SNIPPETS, snippetOf } from './snippets.ts';
 
-/** The same first call in each client's words. */
+/** Shows the same first call in each client's words. */
 export function SnippetTabs({ secret, model }: { secret: string; model: string | undefined }) {
   const { keys } = useWords();
   const [open, setOpen] = useState<string>('curl');

@@ -199,13 +199,13 @@ function useBlock({
   return isShort ? market.tooExpensive : undefined;
 }
 
-/** 12.5, as the interface takes an amount. */
+/** Returns the amount as the interface takes it, such as 12.5. */
 function decimal(text: string): string | undefined {
   const amount = text.trim();
   return /^\d{1,12}(\.\d{1,6})?$/.test(amount) && Number(amount) > 0 ? amount : undefined;
 }
 
-/** 1000000, 1,000,000 and 1 000 000 alike. */
+/** Reads 1000000, 1,000,000 and 1 000 000 alike. */
 function wholeNumber(text: string): number | undefined {
   const digits = text.replaceAll(/[\s,_.']/g, '');
   return /^\d{1,12}$/.test(digits) && Number(digits) > 0 ? Number(digits) : undefined;

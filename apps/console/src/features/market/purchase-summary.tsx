@@ -5,7 +5,7 @@ import { Count, Money } from '../../ui/figures.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { useSpeech } from '../../words/words.ts';
 
-/** A request people can picture, to give a number of tokens a meaning. */
+/** Is a request people can picture, to give a number of tokens a meaning. */
 const EXAMPLE = { input: 1_000, output: 250 };
 
 /** Shows what a purchase comes to, line by line, as the server would book it. */
@@ -57,7 +57,7 @@ export function Line({
 }: {
   name: string;
   isStrong?: boolean;
-  /** For tests. */
+  /** Serves tests. */
   id?: string;
   children: ReactNode;
 }) {

@@ -3,7 +3,7 @@ import { CHARGED_CLASSES, weightOf } from '../../api/tables.ts';
 import { formatCount } from '../../ui/format.ts';
 import { useSpeech, type Speech, type Words } from '../../words/words.ts';
 
-/** Weights in words: "output counts 4×"; nothing of a class that counts as its parent does. A longer prompt has weights of its own, and a dearer service multiplies them. */
+/** Says weights in words: "output counts 4×"; nothing of a class that counts as its parent does. A longer prompt has weights of its own, and a dearer service multiplies them. */
 function weightsInWords(price: PriceTag, { words, locale }: Speech): string[] {
   const of = words.market.weightWords;
   return [

@@ -15,7 +15,7 @@ interface OverviewTilesProps {
   range: TimeRange;
 }
 
-/** The range in four figures, each compared with the range before. */
+/** Shows the range in four figures, each compared with the range before. */
 export function OverviewTiles({ statistics: { data }, range }: OverviewTilesProps) {
   const { words, locale } = useSpeech();
   const { overview } = words;
@@ -55,7 +55,7 @@ export function OverviewTiles({ statistics: { data }, range }: OverviewTilesProp
   );
 }
 
-/** One measure over time, all groups together. */
+/** Returns one measure over time, all groups together. */
 function courseOf(statistics: UsageStatistics, measure: CountMeasure): number[] {
   const sums = new Map<number, number>();
   for (const row of statistics.data)

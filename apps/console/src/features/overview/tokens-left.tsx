@@ -10,7 +10,7 @@ import { useWords } from '../../words/words.ts';
 import { BalanceGauge } from '../subscription/balance-gauge.tsx';
 import { useUsedInDay } from './use-day.ts';
 
-/** A gauge a model, with how long it lasts. */
+/** Shows a gauge for each model, with how long it lasts. */
 export function TokensLeft({ of: subscriptions }: { of: UseQueryResult<MyModel[]> }) {
   const { overview, market } = useWords();
   const me = useMe();

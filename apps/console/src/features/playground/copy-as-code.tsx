@@ -8,7 +8,7 @@ import { Dialog } from '../../ui/forms/dialog.tsx';
 import { useWords } from '../../words/words.ts';
 import type { Choice, Turn } from './use-conversation.ts';
 
-/** The conversation as a command for a shell. */
+/** Shows the conversation as a command for a shell. */
 export function CopyAsCode({ choice, turns }: { choice: Choice; turns: readonly Turn[] }) {
   const { playground } = useWords();
   const [isOpen, setOpen] = useState(false);

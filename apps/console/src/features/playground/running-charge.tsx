@@ -7,7 +7,7 @@ import type { TurnTokens } from './use-conversation.ts';
 /** The charge is asked for once for so many tokens, not for each. */
 const STEP = 50;
 
-/** Tokens and charge of an answer while it streams. */
+/** Shows tokens and charge of an answer while it streams. */
 export function RunningCharge({ modelId, tokens }: { modelId: number; tokens: TurnTokens }) {
   const { words, locale } = useSpeech();
   const { playground } = words;

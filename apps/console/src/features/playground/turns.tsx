@@ -84,7 +84,7 @@ function Answer({
 
 const ASK_MS = 500;
 
-/** The charge, once the request is booked. */
+/** Shows the charge, once the request is booked. */
 function Charge({ requestId, tokens }: { requestId: string; tokens: TurnTokens | undefined }) {
   const { words, locale } = useSpeech();
   const { playground } = words;

@@ -39,7 +39,7 @@ interface HeldKey {
   endsAt: number;
 }
 
-/** A conversation with a model: what was said, and the call that runs. */
+/** Keeps a conversation with a model: what was said, and the call that runs. */
 export function useConversation() {
   const words = useWords();
   const { turns, setTurns, changeLast, count } = useTurns();
@@ -96,7 +96,7 @@ function useTurns() {
   return { turns, setTurns, changeLast, count };
 }
 
-/** The secret of a key that lasts for this call. One key is used until shortly before its end. */
+/** Returns the secret of a key that lasts for this call. One key is used until shortly before its end. */
 function useTemporaryKey(): (keyId: number | undefined) => Promise<string> {
   const held = useRef<HeldKey>(undefined);
   return async (keyId) => {
@@ -104,7 +104,7 @@ function useTemporaryKey(): (keyId: number | undefined) => Promise<string> {
     if (current && current.keyId === keyId && current.endsAt - SPARE_MS > Date.now())
       return current.secret;
     const { key, expires_at: end } = await createTemporaryKey(keyId);
-    // Null only for a repeat, which is asked for by a header that is not sent here.
+    // The secret is null only for a repeat, which is asked for by a header that is not sent here.
     if (key === null) throw new Error('the temporary key came without its secret');
     held.current = { keyId, secret: key, endsAt: Date.parse(end) };
     return key;

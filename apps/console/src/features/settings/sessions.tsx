@@ -130,7 +130,7 @@ function EndCell({
   );
 }
 
-/** "Chrome 141 · Linux": enough to know it again. The order matters: browsers pretend to be each other. */
+/** Returns text such as "Chrome 141 · Linux", enough to recognise the browser. The order matters: browsers pretend to be each other. */
 function browserOf(agent: string): string | undefined {
   const browser = /(Edg|OPR|Firefox|Chrome|Version)\/(\d+)/.exec(agent);
   const system = /(Windows|Mac OS X|Android|iPhone|iPad|Linux)/.exec(agent)?.[1];

@@ -2,7 +2,7 @@ import type { UsageStatistics } from '../../api/usage.ts';
 import { endOf } from '../../ui/charts/chart-data.ts';
 import { timesOf } from '../usage/course.ts';
 
-/** Tokens that came in, and when. */
+/** Holds tokens that came in, and when. */
 interface Bought {
   tokens: number;
   created_at: string;

@@ -10,7 +10,7 @@ import { Table, type Column } from '../../ui/tables/table.tsx';
 import { Ago } from '../../ui/time/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 
-/** Each purchase with what became of its tokens: used, given back, left. */
+/** Shows each purchase with what became of its tokens: used, given back, left. */
 export function Purchases({
   of: row,
   cursor,

@@ -28,7 +28,7 @@ interface TokenLedgerProps {
   onChange: (patch: Search) => void;
 }
 
-/** Every movement of the tokens of one subscription, with the balance after it. */
+/** Shows every movement of the tokens of one subscription, with the balance after it. */
 export function TokenLedger({ of: row, kind, cursor, onChange }: TokenLedgerProps) {
   const { subscription } = useWords();
   const filter = kind === undefined ? {} : { kind };

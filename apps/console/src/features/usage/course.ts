@@ -51,7 +51,7 @@ function groupOf(
   }
 }
 
-/** One sum a group over the whole time, largest charge first. */
+/** Returns one sum a group over the whole time, largest charge first. */
 export function totalsOf({ data, group_by: group }: UsageStatistics): GroupTotals[] {
   const totals = new Map<number | null, GroupTotals>();
   for (const row of data) {

@@ -25,14 +25,14 @@ export function OutcomeFilter({ value, onChange }: OutcomeFilterProps) {
 
 interface NamedFilterProps {
   label: string;
-  /** The choice that narrows nothing. */
+  /** Is the choice that narrows nothing. */
   all: string;
   value: number | string | undefined;
   named: readonly { value: string; label: string }[];
   onChange: (value: string) => void;
 }
 
-/** A choice of one of these, or of all. */
+/** Offers a choice of one of these, or of all. */
 export function NamedFilter({ label, all, value, named, onChange }: NamedFilterProps) {
   return (
     <SelectFilter

@@ -5,7 +5,7 @@ import type { Prefetch } from '../../page-module.ts';
 
 export const prefetch: Prefetch = (ask, { me, search }) => prefetchUsage(ask, search, me.id);
 
-/** Requests of the account that is signed in. */
+/** Shows requests of the account that is signed in. */
 export function Page() {
   return <UsageView ownerId={useMe().id} />;
 }

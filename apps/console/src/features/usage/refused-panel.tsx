@@ -32,7 +32,7 @@ interface RefusedPanelProps {
   actions: ReactNode;
 }
 
-/** Requests that were refused before they began: how many for which reason, and each of those that are kept whole. */
+/** Shows requests that were refused before they began: how many for which reason, and each of those that are kept whole. */
 export function RefusedPanel({
   filter,
   range,

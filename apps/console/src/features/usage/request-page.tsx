@@ -18,7 +18,7 @@ import { UpstreamErrors } from './upstream-errors.tsx';
 
 const WAIT_MS = 2_000;
 
-/** One request: how it went, when, and why it cost what it cost. One that still runs appears once it is booked. */
+/** Shows one request: how it went, when, and why it cost what it cost. A request that still runs appears once it is booked. */
 export function Page() {
   const { request, usage } = useWords();
   const { rid = '' } = useParams({ strict: false });
@@ -100,7 +100,7 @@ function Receipt({ of: receipt }: { of: UsageReceipt }) {
 interface Part {
   name: string;
   text: string | null;
-  /** The page of it that the reader may open. */
+  /** Is the page of it that the reader may open. */
   to?: string | undefined;
 }
 
@@ -133,7 +133,7 @@ function usePartsOf(receipt: UsageReceipt): Part[] {
   ];
 }
 
-/** The upstream and the node that served it. The interface shows users the name of the upstream at most. */
+/** Returns the upstream and the node that served it. The interface shows users the name of the upstream at most. */
 function serversOf(
   { upstream_id: upstreamId, upstream, node }: UsageReceipt,
   { usage, isAdmin }: { usage: Words['usage']; isAdmin: boolean },

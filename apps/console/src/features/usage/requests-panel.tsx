@@ -18,7 +18,7 @@ interface RequestsPanelProps {
   cursor: string | undefined;
   onCursor: (cursor: string | undefined) => void;
   show?: readonly RequestColumn[];
-  /** The filters that narrow this list alone. */
+  /** Holds the filters that narrow this list alone. */
   actions?: ReactNode;
 }
 

@@ -33,7 +33,7 @@ interface RequestsSectionProps {
   show: readonly RequestColumn[];
 }
 
-/** The requests of a filter: all, those that failed, those that were refused, or those that run. */
+/** Shows the requests of a filter: all, those that failed, those that were refused, or those that run. */
 export function RequestsSection({ filter, range, choice, onChange, show }: RequestsSectionProps) {
   const { list, cursor, outcome } = choice;
   const onCursor = (next: string | undefined): void => onChange({ cursor: next });

@@ -14,7 +14,7 @@ import { useWords, type Words } from '../../words/words.ts';
 import type { RequestColumn } from './requests-table.tsx';
 
 interface RunningPanelProps {
-  /** Undefined: of all accounts. */
+  /** Is undefined for all accounts. */
   userId: number | undefined;
   show: readonly RequestColumn[];
   actions: ReactNode;
@@ -70,7 +70,7 @@ function EndDialog({ of: { rid, model }, onClose }: { of: RunningRequest; onClos
 
 interface RunningColumns {
   show: readonly RequestColumn[];
-  /** The time of the look at the nodes. */
+  /** Is the time of the look at the nodes. */
   at: string;
   onEnd: (row: RunningRequest) => void;
 }

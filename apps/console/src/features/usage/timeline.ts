@@ -15,7 +15,7 @@ export interface Timeline {
   spans: Span[];
   /** Holds what the drawing is as wide as; never zero. */
   totalMs: number;
-  /** From arrival to the first booking. */
+  /** Is the time from arrival to the first booking. */
   bookedMs: number | undefined;
 }
 

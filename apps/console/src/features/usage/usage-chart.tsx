@@ -20,7 +20,7 @@ export function isLatency(measure: Measure): measure is LatencyMeasure {
   return measure === 'duration_ms' || measure === 'first_token_ms';
 }
 
-/** One measure of usage over time. */
+/** Draws one measure of usage over time. */
 export function UsageChart({
   of: statistics,
   measure,

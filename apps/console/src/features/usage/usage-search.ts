@@ -27,7 +27,7 @@ const schema = z.object({
 });
 
 export type UsageSearch = SearchOf<typeof schema>;
-/** Requests that ended, those of them that did not complete, those that were refused before they began, or those that run now. */
+/** Names requests that ended, those of them that did not complete, those that were refused before they began, or those that run now. */
 export type RequestList = UsageSearch['list'];
 
 export function useUsageSearch() {
@@ -47,7 +47,7 @@ export function filterOf(
   return ownerId === undefined ? { ...shared, upstream_id } : shared;
 }
 
-/** The group of the address, or the first one where it is not for this reader. */
+/** Returns the group of the address, or the first one where it is not for this reader. */
 export function groupOf(
   { group }: Pick<UsageSearch, 'group'>,
   ownerId: number | undefined,

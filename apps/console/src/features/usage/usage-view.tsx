@@ -94,7 +94,7 @@ interface ChartPanelProps {
   onPick: () => void;
 }
 
-/** The chart and, below it, its figures as a table. */
+/** Shows the chart and, below it, its figures as a table. */
 function ChartPanel({ search, onShow, filter, onPick }: ChartPanelProps) {
   const { usage } = useWords();
   const zoom = useRangeChange();

@@ -60,7 +60,7 @@ interface EntryColumns {
   currency: string;
   /** Counts the digits of the fraction of each amount. */
   digits: number;
-  /** The account that looks. */
+  /** Is the account that looks. */
   meId: number;
 }
 

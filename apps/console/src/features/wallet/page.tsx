@@ -199,7 +199,7 @@ interface EntriesPanelProps {
   onChange: (patch: Search) => void;
 }
 
-/** Every movement, a kind at a time or all. */
+/** Shows every movement, one kind at a time or all. */
 function EntriesPanel({ userId, currency, kind, page, onChange }: EntriesPanelProps) {
   const { wallet } = useWords();
   const entries = useQuery(entriesQuery(questionOf(userId, { page, kind })));

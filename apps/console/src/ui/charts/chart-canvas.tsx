@@ -14,7 +14,7 @@ const BAR_SHARE = 0.72;
 const BAR_WIDTH_MAX = 36;
 /** Narrower bars are drawn as one outline. */
 const BAR_WIDTH_MIN = 3;
-/** A marked part narrower than this was a click. */
+/** Is the width below which a marked part was a click. */
 const ZOOM_PIXELS_MIN = 8;
 
 /** Draws on canvas, which costs the same for ten points and ten thousand. */

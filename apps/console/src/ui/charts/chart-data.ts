@@ -8,9 +8,9 @@ export interface ChartSeries {
 
 export interface ChartProps {
   label: string;
-  /** Stacked bars for counts, lines for latency. */
+  /** Is stacked bars for counts, lines for latency. */
   kind: 'bars' | 'lines';
-  /** Unix ms, ascending: the beginning of each interval. */
+  /** Holds the beginning of each interval in Unix ms, ascending. */
   times: readonly number[];
   series: readonly ChartSeries[];
   /** Returns what a value reads like, on the axis and where one points. */
@@ -23,7 +23,7 @@ export interface ChartProps {
 
 const INTERVAL_FALLBACK_MS = 3_600_000;
 
-/** The end of the interval that begins at `times[index]`. */
+/** Returns the end of the interval that begins at `times[index]`. */
 export function endOf(times: readonly number[], index: number): number {
   const [first, second] = times;
   const step = first !== undefined && second !== undefined ? second - first : INTERVAL_FALLBACK_MS;

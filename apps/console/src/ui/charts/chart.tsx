@@ -10,7 +10,7 @@ const ChartCanvas = lazy(async () => ({
   default: (await import('./chart-canvas.tsx')).ChartCanvas,
 }));
 
-/** A course over time, its legend, and the same as a table for those who do not see it. */
+/** Shows a course over time, its legend, and the same as a table for those who do not see it. */
 export function Chart(props: ChartProps) {
   const { times, series, format } = props;
   // The visible part is drawn first.

@@ -22,7 +22,7 @@ export function fillOf(color: SeriesColor): string {
   return color === 'other' ? OTHER : (FILLS[color] ?? OTHER);
 }
 
-/** The colour as canvas understands it, in the theme that is on. */
+/** Returns the colour as canvas understands it, in the theme that is on. */
 export function paintOf(color: SeriesColor): string {
   const name = color === 'other' ? 'other' : String(color + 1);
   return getComputedStyle(document.documentElement).getPropertyValue(`--series-${name}`);

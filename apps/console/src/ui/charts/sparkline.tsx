@@ -1,7 +1,7 @@
 const WIDTH = 120;
 const HEIGHT = 28;
 
-/** A course without axes, beside its figure. */
+/** Draws a course without axes, beside its figure. */
 export function Sparkline({ values }: { values: readonly number[] }) {
   const most = Math.max(...values, 0);
   const step = WIDTH / Math.max(values.length, 1);

@@ -79,7 +79,7 @@ export function IconButton({
   );
 }
 
-/** A link that looks like a button, for what leads to another page. */
+/** Is a link that looks like a button, for what leads to another page. */
 export function ButtonLink({
   to,
   look = 'secondary',

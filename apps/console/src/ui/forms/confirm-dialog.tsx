@@ -53,7 +53,7 @@ export function ConfirmDialog<Answer>({
   );
 }
 
-/** A form in a dialog that is opened, saved and closed. */
+/** Shows a form in a dialog that is opened, saved and closed. */
 export function FormDialog<Answer>({
   title,
   purpose,

@@ -41,7 +41,7 @@ export interface DialogProps {
   children: (controls: DialogControls) => ReactNode;
 }
 
-/** A form or a view above the page. Escape closes it, focus returns to what opened it, and what was entered is not lost without a question. */
+/** Shows a form or a view above the page. Escape closes it, focus returns to what opened it, and what was entered is not lost without a question. */
 export function Dialog(props: DialogProps) {
   const { title, purpose, isOpen, onClose, width = 'narrow', question, children } = props;
   const [isChanged, setChanged] = useState(false);

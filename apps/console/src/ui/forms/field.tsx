@@ -50,7 +50,7 @@ export function TextField({
   );
 }
 
-/** Text of several lines. */
+/** Draws a field for text of several lines. */
 export function TextAreaField({
   name,
   label,

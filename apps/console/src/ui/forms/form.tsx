@@ -10,7 +10,7 @@ import { RequestId } from '../request-id.tsx';
 export type FormValues = Readonly<Record<string, string>>;
 
 export interface ActFormProps<Answer> {
-  /** The verb on its button. */
+  /** Is the verb on its button. */
   verb: string;
   look?: ButtonLook;
   act: (values: FormValues) => Promise<Answer>;

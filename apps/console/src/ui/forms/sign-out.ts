@@ -9,7 +9,7 @@ import { useWords } from '../../words/words.ts';
 export function useLeave(): () => void {
   const queries = useQueryClient();
   return () => {
-    // A whole new page: nothing of the account stays in memory.
+    // A whole new page loads: nothing of the account stays in memory.
     queries.clear();
     window.location.assign(new URL(paths.login().slice(1), BASE));
   };

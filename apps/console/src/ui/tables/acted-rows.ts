@@ -1,9 +1,6 @@
 import { useState } from 'react';
 
-/**
- * The rows of a list in which one acts. What was acted on stays in its place as long as the page is open, with what came of it: the
- * second click of a hurried hand must not meet the row that moved up.
- */
+/** Keeps the rows of a list in which one acts. What was acted on stays in its place as long as the page is open, with what came of it: the second click of a hurried hand must not meet the row that moved up. */
 export function useActedRows<Row>(
   rows: readonly Row[],
   idOf: (row: Row) => string | number,

@@ -2,7 +2,7 @@ import { ChevronRight, ChevronsLeft } from '../icons.tsx';
 import { useWords } from '../../words/words.ts';
 import { Button } from '../forms/button.tsx';
 
-/** Below a list that is read by cursor: back to the newest, on to the older; nothing where one page holds all of it. */
+/** Stands below a list that is read by cursor and leads back to the newest and on to the older rows; shows nothing where one page holds all of it. */
 export function CursorPager({
   cursor,
   next,

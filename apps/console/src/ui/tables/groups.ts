@@ -1,10 +1,10 @@
-/** The rows of a table that belong together, below one line that may be unfolded. */
+/** Holds the rows of a table that belong together, below one line that may be unfolded. */
 export interface Group<Row> {
   name: string;
   rows: readonly Row[];
 }
 
-/** One line of a table: the head of a group, or a row. */
+/** Is one line of a table: the head of a group, or a row. */
 export type Line<Row> = { group: Group<Row>; isOpen: boolean } | { row: Row };
 
 /** Returns the groups in the order of their first rows. */

@@ -14,10 +14,10 @@ export interface ListState<Sort extends string> {
   sort: Sort;
 }
 
-/** The search parameters that change when a visitor leaves one list of a page for another. */
+/** Holds the search parameters that change when a visitor leaves one list of a page for another. */
 export const FIRST_PAGE = { page: undefined, q: undefined, sort: undefined };
 
-/** The part of a list that the address names; the first of `sorts` where it names no order. */
+/** Returns the part of a list that the address names; the first of `sorts` where it names no order. */
 export function useListState<Sort extends string>(
   sorts: readonly [Sort, ...Sort[]],
 ): [ListState<Sort>, (patch: Search) => void] {
@@ -34,10 +34,10 @@ interface ListTableProps<Row> extends Omit<TableProps<Row>, 'rows' | 'sort' | 'o
   state: ListState<string>;
   onChange: (patch: Search) => void;
   pageSize: number;
-  /** The label of its search box. */
+  /** Is the label of its search box. */
   search: string;
   empty: ReactNode;
-  /** In place of rows where the search finds none. */
+  /** Is shown in place of rows where the search finds none. */
   noMatch: ReactNode;
 }
 

@@ -10,7 +10,7 @@ interface PagedProps<Row> {
   children: (rows: readonly Row[]) => ReactNode;
 }
 
-/** One page of a list, with the way to the others below it. */
+/** Shows one page of a list, with the way to the others below it. */
 export function Paged<Row>({ of: list, page, pageSize, onPage, children }: PagedProps<Row>) {
   return (
     <Loaded of={list}>

@@ -3,7 +3,7 @@ import { useSpeech, useWords } from '../../words/words.ts';
 import { Button } from '../forms/button.tsx';
 import { formatCount } from '../format.ts';
 
-/** Below a list that is paged by number: which rows of how many, and the way to the others. */
+/** Says below a list that is paged by number which rows of how many it shows, and leads to the others. */
 export function Pager({
   page,
   pageSize,

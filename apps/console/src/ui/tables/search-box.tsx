@@ -1,7 +1,7 @@
 import { Search } from '../icons.tsx';
 import { useEffect, useRef, useState } from 'react';
 
-/** Typing waits for nothing: this only gathers what one burst of keys sends. Between two keys even a quick hand takes four times as long. */
+/** Gathers what one burst of keys sends. Between two keys even a quick hand takes four times as long. */
 const PAUSE_MS = 20;
 
 interface SearchBoxProps {
@@ -15,7 +15,7 @@ export function SearchBox({ label, value, onSearch }: SearchBoxProps) {
   const [text, setText] = useState(value);
   const asked = useRef(value);
   useEffect(() => {
-    // The box's own search returns by the address, perhaps after more was typed.
+    // The box's own search returns by the address, perhaps after the user has typed more.
     if (value === asked.current) return;
     asked.current = value;
     setText(value);

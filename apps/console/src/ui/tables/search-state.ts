@@ -26,12 +26,12 @@ export function optional<Schema extends ZodMiniType>(schema: Schema) {
   return fallBack(mayBeAbsent(schema), undefined);
 }
 
-/** A field with a value where the address names none, or one that is not understood. */
+/** Returns a field that has this value where the address names none, or one that is not understood. */
 export function withDefault<Schema extends ZodMiniType>(schema: Schema, value: output<Schema>) {
   return fallBack(schema, value as never);
 }
 
-/** The page of a list, from 1. */
+/** Is the page of a list, from 1. */
 export const pageNumber = withDefault(z.coerce.number().check(z.int(), z.positive()), 1);
 
 /**

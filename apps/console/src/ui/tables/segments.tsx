@@ -1,4 +1,4 @@
-/** A choice between a few things of which one is on. */
+/** Offers a choice between a few things of which one is on. */
 export function Segments<Value extends string>({
   label,
   value,

@@ -14,7 +14,7 @@ export interface Column<Row> {
   align?: 'right';
   /** The server's name of this order; without one the column does not sort. */
   sort?: string;
-  /** Hidden on screens narrower than this. */
+  /** Is hidden on screens narrower than this. */
   from?: 'sm' | 'md' | 'lg';
 }
 
@@ -25,7 +25,7 @@ export interface TableProps<Row> {
   rowId: (row: Row) => string | number;
   /** Returns the page to which a click on a row leads; the link is in one of its cells, for keyboards. */
   rowTo?: (row: Row) => string;
-  /** `name` or `-name`, as the server writes it. */
+  /** Is `name` or `-name`, as the server writes it. */
   sort?: string | undefined;
   onSort?: (sort: string) => void;
   /** Is shown in place of rows where there are none. */
@@ -159,7 +159,7 @@ function cellClass<Row>({ align, from }: Column<Row>): string {
   return `px-2 py-1.5 sm:px-3 first:pl-4 last:pr-4 ${align === 'right' ? 'tabular text-right' : 'text-left'} ${from ? FROM[from] : ''}`;
 }
 
-/** Links, buttons and marked text in a row keep their own meaning. */
+/** Is false on links, buttons and marked text in a row, which keep their own meaning. */
 function isPlainClick(event: MouseEvent<HTMLElement>): boolean {
   const isOnControl =
     event.target instanceof Element && event.target.closest('a,button,input,select,label') !== null;

@@ -10,7 +10,7 @@ interface CustomRangeDialogProps extends RangeFormProps {
   onClose: () => void;
 }
 
-/** A range that has no name, from a moment to another. */
+/** Asks for a range that has no name, from a moment to another. */
 export function CustomRangeDialog({ first, onChoose, isOpen, onClose }: CustomRangeDialogProps) {
   const { shell } = useWords();
   return (

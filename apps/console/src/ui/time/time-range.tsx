@@ -26,12 +26,12 @@ const rangeSearch = z.object({
   to: optional(z.iso.datetime()),
 });
 
-/** One time range for the whole page, from its address. */
+/** Returns one time range for the whole page, from its address. */
 export function useTimeRange(): TimeRange {
   return named(useSearchState(rangeSearch)[0]);
 }
 
-/** The same before the page is open. */
+/** Returns the same before the page is open. */
 export function rangeOf(search: PageAddress['search']): TimeRange {
   return named(rangeSearch.parse(search));
 }

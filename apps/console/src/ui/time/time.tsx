@@ -8,7 +8,7 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const STEP_MS = 15_000;
 
-/** The time on the reader's watch, every 15 seconds: enough for "3 minutes ago". */
+/** Returns the time on the reader's watch, every 15 seconds: enough for "3 minutes ago". */
 export function useNow(): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
@@ -48,7 +48,7 @@ export function formatRelative(
   return format.format(Math.round(distance / DAY), 'day');
 }
 
-/** "3 minutes ago", for lists; the exact time on hover. */
+/** Shows "3 minutes ago", for lists; the exact time on hover. */
 export function Ago({ at }: { at: string }) {
   const { locale } = useSpeech();
   const { zone } = useZone();
@@ -61,7 +61,7 @@ export function Ago({ at }: { at: string }) {
   );
 }
 
-/** The exact time with its zone, for pages; `isBrief` where seconds do not matter. */
+/** Shows the exact time with its zone, for pages; `isBrief` is for where seconds do not matter. */
 export function Exact({ at, isBrief = false }: { at: string; isBrief?: boolean }) {
   const { locale } = useSpeech();
   const { zone } = useZone();

@@ -10,7 +10,7 @@ interface ZoneChoice {
 
 const ZoneContext = createContext<ZoneChoice>({ zone: 'local', choose: () => {} });
 
-/** One switch for all times: those of the reader, or UTC. */
+/** Switches all times between those of the reader and UTC. */
 export function ZoneProvider({ children }: { children: ReactNode }) {
   const [zone, setZone] = useState<Zone>(recall('zone') === 'utc' ? 'utc' : 'local');
   const choice = useMemo(

@@ -1,4 +1,4 @@
-/** Nodes, configurations, alerts, activity and the proof of the ledgers. */
+/** Holds the words of nodes, configurations, alerts, activity and the proof of the ledgers. */
 export const adminFleet = {
   nodes: {
     title: 'Nodes',

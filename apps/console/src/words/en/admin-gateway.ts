@@ -1,6 +1,6 @@
 import { countOf } from '../plural.ts';
 
-/** Upstreams and the routes to them. */
+/** Holds the words of upstreams and the routes to them. */
 export const adminGateway = {
   upstreams: {
     search: 'Search by name or address',

@@ -1,6 +1,6 @@
 import { countOf } from '../plural.ts';
 
-/** Words about the use of keys and accounts in a period. */
+/** Holds the words of the use of keys and accounts in a period. */
 export const budgets = {
   title: 'Budgets',
   purpose: 'What this account and its keys may use in a period. The strictest budget wins.',

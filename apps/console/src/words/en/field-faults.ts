@@ -3,7 +3,7 @@ import type { AdminRefusal } from '@tollgate/admin-client';
 type Fault = Exclude<AdminRefusal['fields'][number]['code'], 'rule' | 'refused'>;
 export type FaultParams = Readonly<Record<string, string>>;
 
-/** The words of each kind of fault of a field, by the code of the server. */
+/** Holds the words of each kind of fault of a field, by the code of the server. */
 const faults: Record<Fault, (params: FaultParams) => string> = {
   required: () => 'Needed',
   unknown_field: () => 'The server does not know this field',

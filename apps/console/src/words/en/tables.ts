@@ -2,7 +2,7 @@ import type { components } from '@tollgate/admin-client';
 
 type Schemas = components['schemas'];
 
-/** The words of the enumerations that the interface names: a further value takes its line here and in the other language. */
+/** Holds the words of the enumerations that the interface names: a further value takes its line here and in the other language. */
 export const tables = {
   classes: {
     input: 'Input',

@@ -1,6 +1,6 @@
 import type { en } from '../en.ts';
 
-/** Nodes, configurations, alerts, activity and the proof of the ledgers. */
+/** Holds the words of nodes, configurations, alerts, activity and the proof of the ledgers. */
 export const adminFleet: Pick<
   typeof en.admin,
   'nodes' | 'snapshots' | 'alerts' | 'activity' | 'books'

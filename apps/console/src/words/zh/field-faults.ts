@@ -1,6 +1,6 @@
 import type { en } from '../en.ts';
 
-/** The translations of rules, by the beginning of the server's text. A spec compares them with the rules of the API document. */
+/** Holds the translations of rules, by the beginning of the server's text. A spec compares them with the rules of the API document. */
 const RULES = {
   'has the window and the models of another rate of the list': '与列表中另一项速率的窗口和模型相同',
   'name the models: the limit of this window for all models is a field of the key':

@@ -45,7 +45,7 @@ export const activityLogResponseSchema = z
   .meta({ id: 'ActivityEntry' });
 export type ActivityLogResponse = z.output<typeof activityLogResponseSchema>;
 
-/** An act of an access token. */
+/** Is an act of an access token. */
 export type TokenAct = Pick<ActivityLogEntry, 'id' | 'at' | 'targetKind' | 'targetId'>;
 
 @Injectable()

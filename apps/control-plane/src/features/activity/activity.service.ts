@@ -18,21 +18,21 @@ export interface Actor {
   credential?: Credential;
 }
 
-/** The actor of work without a request: workers, the command line, the first start. */
+/** Is the actor of work without a request: workers, the command line, the first start. */
 export const SYSTEM: Actor = { userId: null, username: 'system', address: null, requestId: null };
 
 export interface Activity {
-  /** The action as `<target kind>.<verb>`, for example `user.freeze`. */
+  /** Is the action as `<target kind>.<verb>`, for example `user.freeze`. */
   action: string;
   target: { kind: string; id: number | string | null };
-  /** The values before and after the change. The service masks secrets in them. */
+  /** Holds the values before and after the change. The service masks secrets in them. */
   before?: object | undefined;
   after?: object | undefined;
 }
 
 export interface ChainVerdict {
   entries: number;
-  /** The id of the first entry whose hash does not follow from its content and its predecessor; null when the chain is intact. */
+  /** Is the id of the first entry whose hash does not follow from its content and its predecessor; null when the chain is intact. */
   brokenAt: number | null;
 }
 

@@ -65,9 +65,9 @@ export type AlertDetail<Rule extends AlertRule = AlertRule> = Readonly<Record<st
 
 export interface AlertToRaise<Rule extends AlertRule = AlertRule> {
   rule: Rule;
-  /** The subject as `<kind>:<id>`, for example `subscription:17`. At most one alert is open per rule and subject. */
+  /** Is the subject as `<kind>:<id>`, for example `subscription:17`. At most one alert is open per rule and subject. */
   subject: string;
-  /** A sentence for people. It contains no secrets. */
+  /** Is a sentence for people. It contains no secrets. */
   message: string;
   detail?: AlertDetail<Rule>;
 }

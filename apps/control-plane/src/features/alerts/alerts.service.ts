@@ -16,7 +16,7 @@ const openRow = z.object({ subject: z.string(), unseen_ms: z.coerce.number() });
 
 export interface OpenAlert {
   subject: string;
-  /** The time in ms since the condition was last seen. */
+  /** Is the time in ms since the condition was last seen. */
   unseenMs: number;
 }
 
@@ -32,10 +32,7 @@ export class AlertsService {
     this.isDelivered = config.ALERT_WEBHOOK_URL !== undefined;
   }
 
-  /**
-   * Raises an alert, or refreshes the open one of the same rule and subject, so that repeated calls are harmless. Outside a transaction pass
-   * `dataSource.manager`.
-   */
+  /** Raises an alert, or refreshes the open one of the same rule and subject, so that repeated calls are harmless. Outside a transaction the caller passes `dataSource.manager`. */
   async raise<Rule extends AlertRule>(
     tx: EntityManager,
     { rule, subject, message, detail }: AlertToRaise<Rule>,

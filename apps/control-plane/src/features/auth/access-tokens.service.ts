@@ -93,7 +93,7 @@ export class AccessTokensService {
     });
   }
 
-  /** Returns a token, also a revoked one. Throws not_found for tokens of other accounts. */
+  /** Returns a token, also a revoked one. It throws not_found for tokens of other accounts. */
   async find(caller: Caller, id: number): Promise<AccessToken> {
     const row = await this.tokens.findOneBy({ id });
     if (!row || !this.scope.isReachable(caller, row.userId)) throw noSuch('access token', id);

@@ -121,7 +121,7 @@ export class AuthService {
     });
   }
 
-  /** Throws wrong_password, and rate_limited as for a sign-in. */
+  /** Verifies the caller's password. Throws wrong_password, and rate_limited as for a sign-in. */
   private async verifyPassword(caller: Caller, password: string): Promise<void> {
     const who = { username: caller.username, address: caller.address };
     await this.attempts.beforeSignIn(who);

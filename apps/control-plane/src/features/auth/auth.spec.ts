@@ -16,7 +16,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => plane?.stop());
 
-/** Each test guesses from an address of its own, vouched for by the trusted proxy. */
+/** Each test guesses from an address of its own, which the trusted proxy states. */
 const from = (address: string) => ({ 'x-forwarded-for': address });
 
 describe('signing in', () => {

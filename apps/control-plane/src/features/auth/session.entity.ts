@@ -8,7 +8,7 @@ export class SessionRow {
   @Column({ type: 'integer' })
   userId: number;
 
-  /** The account's session version when the session began. A later version of the account ends the session. */
+  /** Is the account's session version when the session began. A later version of the account ends the session. */
   @Column({ type: 'integer' })
   version: number;
 

@@ -8,7 +8,7 @@ interface RollupOf {
   period: UsagePeriodName;
   finer: string;
   keys: readonly string[];
-  /** The finer of the two periods, whose rows are deleted after some time. */
+  /** Is the finer of the two periods, whose rows are deleted after some time. */
   kept?: 'minute' | 'hour';
 }
 
@@ -173,7 +173,7 @@ export interface Rule {
   says: string;
   /** Names the table whose rows are counted as compared. */
   table: 'usage_events' | 'token_lots';
-  /** True when the rule reads rows `u` of usage, which `days` narrows to one partition. */
+  /** Is true when the rule reads rows `u` of usage, which `days` narrows to one partition. */
   isByDay: boolean;
   /** Finds the rows that fail it. */
   sql: (days: string) => string;

@@ -78,7 +78,7 @@ describe('books that close', () => {
     const { id: subscriptionId } = await ledger.subscription(account, model);
     parts = { account, model: { ...model, priceId: price.id }, subscriptionId };
     const final = (rest: Partial<UsageFinal>) => ({ ...CACHED, ...rest });
-    // 40 x 1 + 30 x 1.25 + 20 x 2 = 117.5, times 1.75.
+    // The charge is 40 x 1 + 30 x 1.25 + 20 x 2 = 117.5, times 1.75.
     const premiums = ['service_tier=priority'];
     await worker.process([
       usageEvent(206, { ...parts, rid: priority, final: final({ premiums }) }),
@@ -100,7 +100,7 @@ describe('books that close', () => {
 
   test('break no rule, with multipliers, tiers of cache writes, purchases at two prices and refunds', async () => {
     expect(await brokenBy(() => Promise.resolve())).toEqual([]);
-    // 333 tokens at 1.5 cost 500, of which 150 tokens are 225.2.
+    // The cost of 333 tokens at 1.5 is 500, of which 150 tokens are 225.2.
     expect(await ledger.query('SELECT cost, refunded FROM token_lots WHERE withdrawn > 0')).toEqual(
       [{ cost: '500', refunded: '225' }],
     );
@@ -170,7 +170,7 @@ describe('books that close', () => {
     const broken = await brokenBy(async (tx) => {
       await tx.query("SET LOCAL session_replication_role = 'replica'");
       await tx.query('UPDATE token_lots SET refunded = cost WHERE refunded > 0');
-      // 500 micro-units instead of 225.
+      // The entry states 500 micro-units instead of 225.
       await tx.query(
         `UPDATE ledger_entries e SET amount = amount + sign(amount) * 275 FROM ledger_transactions t WHERE t.id = e.transaction_id AND t.kind = 'refund'`,
       );

@@ -10,7 +10,7 @@ interface BookedIn {
   budget_id: number;
   started_at: number;
   value: string;
-  /** True when the budget has percentages at which it notifies. */
+  /** Is true when the budget has percentages at which it notifies. */
   notifies: boolean;
 }
 

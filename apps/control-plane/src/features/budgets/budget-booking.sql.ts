@@ -13,21 +13,21 @@ import { integer } from './budget-periods.sql.ts';
 /** Holds the charge of one usage event and the budgets in which its request was admitted. */
 export interface BudgetedUse {
   accountId: number;
-  /** See `readClaims`. */
+  /** Is text as `readClaims` reads it. */
   claims: string;
-  /** 1 marks the correction of a charge that was booked as 0. */
+  /** Is 1 for the correction of a charge that was booked as 0. */
   seq: number;
   delta: number;
-  /** The charge of the whole request, or null when only the delta is known. */
+  /** Is the charge of the whole request, or null when only the delta is known. */
   charge: number | null;
-  /** The plain tokens of the whole request; null for a reap, which does not know them. */
+  /** Counts the plain tokens of the whole request; null for a reap, which does not know them. */
   reported: number | null;
 }
 
 interface PeriodDelta {
   budgetId: number;
   period: number;
-  /** See `BudgetClaim`. */
+  /** Is described at `BudgetClaim`. */
   value: string;
   accountId: number;
   used: number;

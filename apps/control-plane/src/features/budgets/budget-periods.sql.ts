@@ -57,7 +57,7 @@ export interface Entry {
   budgetId: number;
   startedAt: number;
   kind: 'grant' | 'reset' | 'purchase';
-  /** The granted units, the used units of the period that a reset ended, or the cost of a purchase. */
+  /** Counts the granted units, the used units of the period that a reset ended, or the cost of a purchase. */
   amount: number;
   reason: string;
   authorId: number;

@@ -35,7 +35,7 @@ export class BudgetRow {
   @Column({ type: 'text', nullable: true })
   each: ScopeKind | null;
 
-  /** True when a request that names no session or end user is refused. */
+  /** Is true when a request that names no session or end user is refused. */
   @Column({ type: 'boolean' })
   requiresValue: boolean;
 
@@ -67,14 +67,14 @@ export class BudgetRow {
   @Column({ type: 'boolean' })
   isOfAdministrator: boolean;
 
-  /** The starts of the current period and the following ones, in Unix seconds. */
+  /** Lists the starts of the current period and the following ones, in Unix seconds. */
   @Column({ type: 'bigint', array: true, transformer: secondsColumn })
   starts: number[];
 
   @CreateDateColumn({ type: 'timestamptz' })
   createdAt: Date;
 
-  /** The version of the part that the live record carries. */
+  /** Is the version of the part that the live record carries. */
   @Column({ type: 'timestamptz' })
   updatedAt: Date;
 

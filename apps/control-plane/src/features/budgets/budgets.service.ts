@@ -35,7 +35,7 @@ export const PERIODS_AHEAD = 33;
 
 interface Asked<Body> {
   body: Body;
-  /** The idempotency key of the call. */
+  /** Is the idempotency key of the call. */
   key: string | undefined;
 }
 
@@ -248,7 +248,7 @@ function ownerOf(scope: CreateBudget['scope']) {
   return 'end_users_of' in scope ? scope.end_users_of : scope;
 }
 
-/** See `countedFrom`. */
+/** Returns what `countedFrom` says for now. */
 export function countedNow(row: Pick<BudgetRow, 'starts' | 'windowMinutes'>): number {
   return countedFrom(row, secondsNow());
 }

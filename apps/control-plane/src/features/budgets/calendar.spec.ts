@@ -12,7 +12,7 @@ function dateIn(timeZone: string): (seconds: number) => string {
   return (seconds) => format.format(seconds * 1_000);
 }
 
-/** The name of the period that a date is in. */
+/** Returns the name of the period that a date is in. */
 const NAMES: Record<Exclude<BudgetPeriod, 'none' | 'rolling'>, (date: string) => string> = {
   day: (date) => date,
   week: (date) => String(Math.floor((Date.parse(date) / 1_000 / DAY + 3) / 7)),

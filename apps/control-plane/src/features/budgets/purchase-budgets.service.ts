@@ -17,7 +17,7 @@ export interface BudgetedPurchase {
   userId: number;
   model: string;
   cost: Micros;
-  /** The reference of the purchase's ledger transaction. */
+  /** Is the reference of the purchase's ledger transaction. */
   reference: string;
 }
 

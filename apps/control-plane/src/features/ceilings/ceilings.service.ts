@@ -59,7 +59,7 @@ export class CeilingsService {
     await tx.query('SELECT 1 FROM ceilings FOR SHARE');
   }
 
-  /** Throws invalid_request for the first limit above its ceiling. An unchanged limit may stay, because admission applies the ceiling. */
+  /** Refuses, by invalid_request, the first limit above its ceiling. An unchanged limit may stay, because admission applies the ceiling. */
   async refuseAbove(
     tx: EntityManager,
     userId: number,

@@ -26,7 +26,7 @@ export class ConfigCheck {
     private readonly nodes: ProxyNodesService,
   ) {}
 
-  /** Throws not_found for an unknown node. */
+  /** Checks the configuration; throws not_found for an unknown node. */
   async check(nodeId?: number): Promise<ConfigCheckResult> {
     await this.nodes.scope(nodeId);
     const { manager } = this.dataSource;

@@ -20,7 +20,7 @@ test('sums up users, nodes, traffic from totals, money and alerts in one answer'
     token: plane.adminToken,
     body: { name: 'busy' },
   });
-  // All in the first bucket: up to 5 ms.
+  // All requests are in the first bucket: up to 5 ms.
   const histogram = `ARRAY[10]::bigint[]`;
   for (const [hour, requests] of [
     ['now()', 3],

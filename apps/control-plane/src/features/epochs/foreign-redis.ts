@@ -22,7 +22,7 @@ export class ForeignRedis implements OnModuleInit {
     @Inject(CONFIG) private readonly config: Pick<Config, 'SHARDS'>,
   ) {}
 
-  /** Throws `InvalidConfig`. */
+  /** Throws `InvalidConfig` where Redis belongs to another installation. */
   async onModuleInit(): Promise<void> {
     const shards = shardNames(this.config.SHARDS);
     // Redis is read first: PostgreSQL has a shard's epoch before Redis has it, so this check does not refuse a second replica that starts now.

@@ -16,7 +16,7 @@ export class ShardCount implements OnModuleInit {
     @Inject(CONFIG) private readonly config: Pick<Config, 'SHARDS'>,
   ) {}
 
-  /** Throws `InvalidConfig`. */
+  /** Stores the number of shards once; throws `InvalidConfig` where another number is stored. */
   async onModuleInit(): Promise<void> {
     await this.dataSource.query(
       'INSERT INTO shard_counts (shards) VALUES ($1) ON CONFLICT DO NOTHING',

@@ -15,7 +15,7 @@ export interface PositionedEvent {
   /** Is null for events that only administrators see. */
   userId: number | null;
   content: StreamEvent;
-  /** The event as users see it. */
+  /** Is the event as users see it. */
   forUser: StreamEvent;
 }
 

@@ -67,7 +67,7 @@ async function followWith(feed: EventFeed, store: EventStore) {
 
 test('events are read in the order of their numbers, page by page, also where a number gets one more digit', async () => {
   const { app, dataSource } = events.plane;
-  // Numbers below those of any transaction of this database, and an account that no other test has.
+  // The numbers are below those of any transaction of this database, and no other test has the account.
   const userId = 2_000_000_000;
   await dataSource.query(
     `INSERT INTO stream_events (xid, id, user_id, kind, data) OVERRIDING SYSTEM VALUE
@@ -95,7 +95,7 @@ test('a reader that comes while the last other leaves loses no event', async () 
   const second = await followWith(feed, store);
   const own = await readingAt(readings, readings.length - 1);
   await events.raise('one');
-  // The looks of the feed for the first reader. The own reading of the second is slow.
+  // The looks of the feed serve the first reader. The own reading of the second is slow.
   await eventually(async () => {
     for (const reading of readings) if (reading !== own) reading.release();
     expect(first.subjects).toContain('one');

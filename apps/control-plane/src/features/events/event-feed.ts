@@ -15,9 +15,9 @@ type Listener = (events: readonly PositionedEvent[]) => void;
 /** Reads new events once for all streams of this replica, and only while there are streams. */
 @Injectable()
 export class EventFeed extends BackgroundService {
-  /** Maps each listener to the position up to which it has read. */
+  /** Maps listeners to the position up to which each has read. */
   private readonly listeners = new Map<Listener, EventPosition>();
-  /** The position up to which the feed has read for all listeners; undefined while there are none. */
+  /** Is the position up to which the feed has read for all listeners; undefined while there are none. */
   private position: EventPosition | undefined;
   private isClosing = false;
   private readonly looking = new BackgroundLoop({

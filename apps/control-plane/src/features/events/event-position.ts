@@ -1,4 +1,4 @@
-/** A position in `stream_events`: the transaction, then the number. It is the id of a streamed event and the same at every replica. */
+/** Is a position in `stream_events`: the transaction, then the number. It is the id of a streamed event and the same at every replica. */
 export interface EventPosition {
   xid: bigint;
   id: bigint;

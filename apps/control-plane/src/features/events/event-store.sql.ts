@@ -21,7 +21,7 @@ const boundsRow = z.object({ settled: bigint, horizon: bigint });
 
 interface NodeNote {
   nodeId: number;
-  /** The time of the report in Unix milliseconds. */
+  /** Is the time of the report in Unix milliseconds. */
   reportedAt: number;
   text: string;
 }

@@ -24,7 +24,7 @@ const RECONNECT_MS = 2_000;
 
 interface Stream {
   caller: Caller;
-  /** The account whose events are sent; undefined for all accounts. */
+  /** Is the account whose events are sent; undefined for all accounts. */
   userId: number | undefined;
   response: Response;
   onEvents: (events: readonly PositionedEvent[]) => void;

@@ -93,7 +93,7 @@ test('every one of many readers gets every event, in order', async () => {
   rids.push(await events.book(parts, 1));
   for (const reader of all) {
     await reader.next(isFor(rids.at(-1) ?? ''));
-    // With their ids, which say where an event out of place came from.
+    // The events are compared with their ids, which say where an event out of place came from.
     expect(
       reader.events
         .filter(({ event }) => event === 'requests')

@@ -27,7 +27,7 @@ export class ApiKeyRow extends KeptRow {
   @Column({ type: 'jsonb' })
   limits: Partial<KeyLimits>;
 
-  /** True when limits of tokens count cache reads. */
+  /** Is true when limits of tokens count cache reads. */
   @Column({ type: 'boolean' })
   countsCacheReads: boolean;
 
@@ -44,15 +44,15 @@ export class ApiKeyRow extends KeptRow {
   @Column({ type: 'text' })
   ipAllowlist: string;
 
-  /** The session to which a key of the playground belongs. */
+  /** Is the session to which a key of the playground belongs. */
   @Column({ type: 'uuid', nullable: true })
   playgroundSid: string | null;
 
-  /** The key that this key replaces. */
+  /** Is the key that this key replaces. */
   @Column({ type: 'integer', nullable: true })
   replacesId: number | null;
 
-  /** The key whose budgets this key counts against; null for its own. */
+  /** Is the key whose budgets this key counts against; null for its own. */
   @Column({ type: 'integer', nullable: true })
   budgetsOfId: number | null;
 

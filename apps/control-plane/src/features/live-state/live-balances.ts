@@ -5,7 +5,7 @@ import { Host } from '../../platform/host/host.ts';
 export interface LiveBalance {
   balance: number;
   held: number;
-  /** The number of the last credit that Redis has applied. */
+  /** Is the number of the last credit that Redis has applied. */
   creditSeq: number;
 }
 

@@ -5,7 +5,7 @@ export interface Withdrawn {
   modelId: number;
   subscriptionId: number;
   withdrawalId: string;
-  /** The charged tokens that WITHDRAW took out of Redis, which are to be booked and refunded. */
+  /** Counts the charged tokens that WITHDRAW took out of Redis, which are to be booked and refunded. */
   tokens: number;
 }
 

@@ -4,7 +4,7 @@ import { CONFIG, type Config } from '../../config.ts';
 import { asOpened, LiveRows } from './live-rows.sql.ts';
 import { refuseFenced } from './shard-fenced.ts';
 
-/** The number of rows that are read and written together. */
+/** Is the number of rows that are read and written together. */
 const PAGE = 500;
 
 export interface Rewritten {

@@ -15,11 +15,11 @@ import type { LiveRecord } from './live-target.ts';
 
 const UNREADABLE = 'unreadable';
 
-/** The account, key and subscription of a use, as its final names them. */
+/** Names the account, key and subscription of a use, as its final names them. */
 export interface KeyUse {
   accountId: number;
   keyId: number;
-  /** Undefined in the final of a request whose node was lost. */
+  /** Is undefined in the final of a request whose node was lost. */
   keyHash: string | undefined;
 }
 

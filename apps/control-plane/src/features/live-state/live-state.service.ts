@@ -63,7 +63,7 @@ export class LiveStateService {
     return this.accountChanged(tx, userId);
   }
 
-  /** See `keyOfBudgets`. */
+  /** Does what `keyOfBudgets` does. */
   keyOfBudgets(tx: EntityManager, keyId: number): Promise<KeyOfBudgets | undefined> {
     return keyOfBudgets(tx, keyId);
   }

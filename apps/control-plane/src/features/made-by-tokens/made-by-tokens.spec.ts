@@ -15,7 +15,7 @@ const PROVIDER_KEY = 'sk-of-the-house';
 
 let plane: ControlPlane;
 let sequence = 0;
-/** The provider that has the key, and an address that must never get it. */
+/** One server is the provider that has the key, the other has an address that must never get it. */
 let provider: Server;
 let thief: Server;
 const stolen: string[] = [];
@@ -57,7 +57,7 @@ const newUpstream = () =>
     api_key: PROVIDER_KEY,
   });
 
-/** New records for each route, so that none works on what another has ended. */
+/** Makes new records for each route, so that none works on what another has ended. */
 const TARGETS: Readonly<Record<string, () => Promise<{ id: number }[]>>> = {
   users: async () => {
     const [user, deputy, frozen] = [
@@ -100,13 +100,13 @@ function bodiesOf({ method, path }: RouteEntry): (object | undefined)[] {
 }
 
 interface Secret {
-  /** The route that answered it. */
+  /** Is the route that answered it. */
   from: string;
   /** Identifies the record that it came with. */
   id: number;
   text: string;
 }
-/** Every text of an answer that may open something: by its field's name, or because it has 128 random bits. */
+/** Returns every text of an answer that may open something: by its field's name, or because it has 128 random bits. */
 function secretsOf(from: string, body: unknown): Secret[] {
   const id = Number(Object(body).id);
   const isSecret = (field: string, text: string): boolean => {

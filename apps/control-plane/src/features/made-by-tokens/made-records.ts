@@ -12,7 +12,7 @@ interface RecordKind {
   /** Returns those of the records that are not deleted. */
   find: (caller: Caller, ids: readonly number[]) => Promise<Found[]>;
   disable: (caller: Caller, id: number) => Promise<unknown>;
-  /** True when only administrators may disable it. */
+  /** Is true when only administrators may disable it. */
   isOfAdministrators: boolean;
 }
 

@@ -9,7 +9,7 @@ export class ModelRow extends KeptRow {
   @Column({ type: 'text' })
   name: string;
 
-  /** Further names by which clients may call the model. No two models share a name or alias. */
+  /** Holds further names by which clients may call the model. No two models share a name or alias. */
   @Column({ type: 'text', array: true })
   aliases: string[];
 
@@ -40,7 +40,7 @@ export class ModelRow extends KeptRow {
   @Column({ type: 'boolean' })
   isOnShelf: boolean;
 
-  /** True when the model searches or reads by itself. */
+  /** Is true when the model searches or reads by itself. */
   @Column({ type: 'boolean', default: false })
   readsMoreThanSent: boolean;
 

@@ -49,11 +49,11 @@ const modelFields = {
   description: optionalNoteText(4_000).optional(),
   context_window: tokens.optional(),
   max_output_tokens: tokens.optional(),
-  /** The output limit of a request that states none; null for the node's default, 4096. */
+  /** Limits the output of a request that states no limit; null means the node's default, 4096. */
   default_output_tokens: tokens.optional(),
-  /** The tokens to hold for each input that the request's bytes do not bound; null for the whole context window. */
+  /** Counts the tokens to hold for each input that the request's bytes do not bound; null for the whole context window. */
   unbounded_input_tokens: z.number().int().min(0).max(100_000_000).nullable().optional(),
-  /** True when the reported usage may include more input than was sent. */
+  /** Is true when the reported usage may include more input than was sent. */
   reads_more_than_sent: z.boolean().optional(),
   /** True when requests that mark nothing for the provider's cache get marks. */
   caches_prompts: z.boolean().optional(),
@@ -107,7 +107,7 @@ const multipliers = z
 
 const THRESHOLD_MAX = 100_000_000;
 const tier = z.strictObject({
-  /** A request with more charged prompt tokens than this is charged by these weights as a whole. */
+  /** Is the threshold: a request with more charged prompt tokens than this is charged by these weights as a whole. */
   above_prompt_tokens: z.int().min(1).max(THRESHOLD_MAX),
   weights: z
     .strictObject(weightFields(weight, weight.nullable().optional()))
@@ -129,11 +129,11 @@ const tiers = z
   );
 
 const priceFields = {
-  /** The price in currency units per million charged tokens. */
+  /** Is the price in currency units per million charged tokens. */
   price_per_million: decimalField,
   ...weightFields(weight.optional(), weight.nullable().optional()),
   multipliers: multipliers.optional(),
-  /** The weights of requests with long prompts, in place of the weights above. */
+  /** Holds the weights of requests with long prompts, in place of the weights above. */
   tiers: tiers.optional(),
   /** Must be true for a price that charges nothing, and only there, so that a missing digit gives nothing away. */
   free: z.boolean().optional(),

@@ -132,7 +132,7 @@ export class ModelsService {
     this.snapshots.changed(tx);
   }
 
-  /** Throws not_found, with `field` where the id was named. The lock prevents subscriptions while the model is changed or removed. */
+  /** Locks the model. Throws not_found, with `field` where the id was named. The lock prevents subscriptions while the model is changed or removed. */
   async lock(
     tx: EntityManager,
     id: number,

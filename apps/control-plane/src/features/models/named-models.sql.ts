@@ -9,7 +9,7 @@ const priceRow = z.object({ id: z.number(), price_per_million: z.string() });
 export interface NamedModels {
   modelIds: readonly number[];
   priceIds: readonly number[];
-  /** The prices in micro-units, in the order of `priceIds`. */
+  /** Holds the prices in micro-units, in the order of `priceIds`. */
   pricesPerMillion: readonly string[];
 }
 

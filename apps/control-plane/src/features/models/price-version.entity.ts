@@ -22,22 +22,22 @@ export class PriceVersionRow {
   @Column({ type: 'integer' })
   modelId: number;
 
-  /** The price in micro-units per million charged tokens. */
+  /** Is the price in micro-units per million charged tokens. */
   @Column({ type: 'bigint', transformer: bigintColumn })
   pricePerMillion: bigint;
 
   @Column(() => PriceWeights, { prefix: false })
   weights: PriceWeightValues;
 
-  /** True when the price was declared free. A price of zero that is not declared counts as missing. */
+  /** Is true when the price was declared free. A price of zero that is not declared counts as missing. */
   @Column({ type: 'boolean' })
   isFree: boolean;
 
-  /** Multipliers in millionths by premium, for example `service_tier=priority`. */
+  /** Holds multipliers in millionths by premium, for example `service_tier=priority`. */
   @Column({ type: 'jsonb' })
   multipliers: Record<string, number>;
 
-  /** Tiers with weights in millionths, ascending by threshold. */
+  /** Holds tiers with weights in millionths, ascending by threshold. */
   @Column({ type: 'jsonb' })
   tiers: PriceTier[];
 

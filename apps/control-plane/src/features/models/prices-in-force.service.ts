@@ -16,7 +16,7 @@ const IS_DELIBERATE =
 const priceNowRow = z.object({ price_per_million: z.coerce.bigint(), at: z.string() });
 interface PriceNow {
   perMillion: Micros;
-  /** The timestamp of PostgreSQL, to the microsecond. */
+  /** Is the timestamp of PostgreSQL, to the microsecond. */
   at: string;
 }
 

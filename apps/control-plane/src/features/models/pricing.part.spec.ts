@@ -4,7 +4,7 @@ import { compileSnapshot } from '@tollgate/snapshot';
 import { readRoutingRows } from '../snapshots/read-routing-rows.sql.ts';
 import { plane, ledger, user } from './models-under-test.ts';
 
-/** Requests that wait for a model's row. */
+/** Counts the requests that wait for a model's row. */
 const WAITING_FOR_MODELS =
   "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE '%\"models\"%'";
 
@@ -233,7 +233,7 @@ describe('pricing', () => {
           ...{ model_id: model.id, price_per_million: 3 },
           ...(replaces && { replaces: first.id }),
         });
-        // Outside the transaction, which would see the activity of its first look again.
+        // The question is asked outside the transaction, which would see the activity of its first look again.
         await eventually(async () =>
           expect(await plane.dataSource.query(WAITING_FOR_MODELS)).toEqual([{ count: '1' }]),
         );

@@ -17,7 +17,7 @@ export class Payout {
   @Column({ type: 'text' }) status: 'pending' | 'paid' | 'failed';
   @Column({ type: 'integer' }) attempts: number;
   @Column({ type: 'timestamptz' }) retryAt: Date;
-  /** The failure of the last attempt. It never contains the provider's text about our account. */
+  /** Is the failure of the last attempt. It never contains the provider's text about our account. */
   @Column({ type: 'text', nullable: true }) failure: string | null;
   @CreateDateColumn({ type: 'timestamptz' }) createdAt: Date;
   @Column({ type: 'timestamptz', nullable: true }) settledAt: Date | null;

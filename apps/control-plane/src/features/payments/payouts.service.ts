@@ -58,7 +58,7 @@ export class PayoutsService {
     });
   }
 
-  /** Throws insufficient_funds when the wallet holds less, and payout_limit above the amount that the account paid in through the provider. */
+  /** Withdraws money of the caller. Throws insufficient_funds when the wallet holds less, and payout_limit above the amount that the account paid in through the provider. */
   async withdraw(
     caller: Caller,
     key: string | undefined,

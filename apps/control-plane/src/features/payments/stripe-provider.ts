@@ -24,9 +24,9 @@ const SIGNATURE_AGE_MAX_S = 300;
 export interface StripeSettings {
   secretKey: string;
   webhookSecret: string;
-  /** The page to which the payer returns. */
+  /** Is the page to which the payer returns. */
   returnUrl: string;
-  /** The address of another server with Stripe's API, for tests. */
+  /** Is the address of another server with Stripe's API, for tests. */
   apiUrl: string;
 }
 

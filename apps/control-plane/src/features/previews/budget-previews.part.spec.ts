@@ -5,17 +5,17 @@ import { reapEvent, usageEvent, type TestAccount } from '../../testing/ledger-un
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 1_440 * MINUTE_MS;
-/** Midnight of today, UTC. */
+/** Returns midnight of today, UTC. */
 const todayMs = (): number => Math.floor(Date.now() / DAY_MS) * DAY_MS;
 
 interface Used {
-  /** Milliseconds before midnight. */
+  /** Is in milliseconds before midnight. */
   before: number;
   charge: number;
   output?: number;
 }
 
-/** A customer with a key, and requests of the last days that are booked. */
+/** Makes a customer with a key, and requests of the last days that are booked. */
 async function customer(...requests: Used[]) {
   const [account, model] = [await ledger.account('10'), await ledger.model('2')];
   const as = <Method extends string, Path extends string>(

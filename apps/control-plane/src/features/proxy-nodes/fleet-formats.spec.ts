@@ -6,8 +6,8 @@ import { eventually } from '@tollgate/harness';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { SpeakingNode } from '../../testing/speaking-node.ts';
 
-/** Beside a control plane of this release: nodes and a control plane of the release before. */
-/** The number that this release would write, if its reports had a second format. */
+/** A control plane of this release runs beside nodes and a control plane of the release before. */
+/** Is the number that this release would write, if its reports had a second format. */
 const SECOND = 2;
 let plane: ControlPlane;
 let fleet: FleetStore;
@@ -36,7 +36,7 @@ afterAll(async () => {
   await plane?.stop();
 });
 
-/** Without formats: a node reports in the first one. */
+/** Is a state without formats: a node reports in the first one. */
 const SERVES_IN_THE_FIRST = { state: 'serve', credentials: [expect.any(String)] };
 
 test('a node is asked to write a new format once it reports that it reads it', async () => {

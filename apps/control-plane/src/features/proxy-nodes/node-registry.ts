@@ -211,7 +211,7 @@ export class NodeRegistry extends BackgroundService {
     return this.repository.fleet();
   }
 
-  /** Reports with a valid proof. An invalid report is ignored and raises an alert, until it is replaced or removed, or its node is. */
+  /** Returns the reports with a valid proof. An invalid report is ignored and raises an alert, until it is replaced or removed, or its node is. */
   private async believed(reports: readonly NodeReport[], known: KnownFleet): Promise<NodeReport[]> {
     const accepted: NodeReport[] = [];
     const unproven = new Set<string>();

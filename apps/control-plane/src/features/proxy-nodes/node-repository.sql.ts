@@ -21,7 +21,7 @@ const nodeRow = z.object({
   abilities: z.array(z.string()),
 });
 const fleetRow = z.object({ nodes: z.array(nodeRow), removed: z.array(z.string()) });
-/** One statement: asked more than once a second by each replica. */
+/** One statement asks for all, as each replica asks more than once a second. */
 const FLEET = prepared(
   `SELECT
      (SELECT coalesce(json_agg(n), '[]') FROM (
@@ -33,11 +33,11 @@ const idRow = z.object({ id: z.number(), name: z.string() });
 
 export interface KnownFleet {
   nodes: ReadonlyMap<string, KnownNode>;
-  /** Names of deleted nodes that are not restored. */
+  /** Lists the names of deleted nodes that are not restored. */
   removedNames: ReadonlySet<string>;
 }
 
-/** The statements of the registry's own tables. Everything here may run on several replicas at once. */
+/** Has the statements of the registry's own tables. Several replicas may run each of them at once. */
 @Injectable()
 export class NodeRepository {
   private readonly notedAtMs = new Map<number, number>();
@@ -49,7 +49,7 @@ export class NodeRepository {
     return toKnownFleet(row);
   }
 
-  /** For looks that are repeated: see `repeatedLook`. A node may have become silent since, or a former credential have expired: some seconds ago, as each report is noted. */
+  /** Serves looks that are repeated: see `repeatedLook`. A node may have become silent since, or a former credential have expired: some seconds ago, as each report is noted. */
   async fleetAgain(): Promise<KnownFleet> {
     const [row] = await repeatedLook(this.dataSource, FLEET);
     return toKnownFleet(row);
@@ -92,7 +92,7 @@ export class NodeRepository {
       (id) => nowMs - (this.notedAtMs.get(id) ?? -Infinity) >= LAST_SEEN_STEP_MS,
     );
     if (!isDue) return;
-    // All of them at once: one write for a fleet.
+    // All nodes are noted at once, in one write for a fleet.
     for (const id of ids) this.notedAtMs.set(id, nowMs);
     await this.dataSource.query(
       `UPDATE proxy_nodes SET last_seen_at = now() WHERE id = ANY($1) AND (last_seen_at IS NULL OR last_seen_at < now() - interval '${LAST_SEEN_STEP_MS / 2} milliseconds')`,

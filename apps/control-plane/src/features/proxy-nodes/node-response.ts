@@ -20,7 +20,7 @@ export function toNodeResponse(row: ProxyNode, watch: NodeWatch): NodeResponse {
   };
 }
 
-/** The stored side alone, for the activity log. */
+/** Returns the stored side alone, for the activity log. */
 export function toNodeRecord(row: ProxyNode) {
   return {
     id: row.id,

@@ -12,15 +12,15 @@ export interface KnownNode {
   credentialHashes: readonly string[];
   enabled: boolean;
   stopped: boolean;
-  /** True when the node has reported before, and to no replica within SILENCE_MS. */
+  /** Is true when the node has reported before, and to no replica within SILENCE_MS. */
   isSilent: boolean;
-  /** The abilities of its software, from its last proven report. */
+  /** Lists the abilities of its software, from its last proven report. */
   abilities: readonly string[];
 }
 
 export interface SeenWorker {
   report: NodeReport;
-  /** The time at which this process first saw this report, by its monotonic clock. */
+  /** Is the time at which this process first saw this report, by its monotonic clock. */
   seenAtMs: number;
   isLive: boolean;
 }

@@ -9,7 +9,7 @@ export class ProxyNode extends KeptRow {
   @Column({ type: 'text', nullable: true })
   url: string | null;
 
-  /** The SHA-256 (hex) of the node's own credential; null for a node that registered with the fleet's. */
+  /** Is the SHA-256 (hex) of the node's own credential; null for a node that registered with the fleet's. */
   @Column({ type: 'text', nullable: true })
   credentialHash: string | null;
 

@@ -7,7 +7,7 @@ import {
   PAGE_SIZE_MAX,
 } from '../../platform/http/list-query.ts';
 
-/** The node's own name (NODE_NAME), which is part of Redis keys. */
+/** Is the node's own name (NODE_NAME), which is part of Redis keys. */
 const name = z
   .string()
   .regex(

@@ -8,7 +8,7 @@ interface RelayedPayload {
   mac: string | null;
   /** Is undefined where the text is no JSON. */
   value: unknown;
-  /** The value, where it is a final that needs no schema. */
+  /** Is the value, where it is a final that needs no schema. */
   plain: UsageFinal | null;
   /** Names the part that was read. */
   of: string;
@@ -17,7 +17,7 @@ interface RelayedPayload {
 /** On the event itself: a `WeakMap` of some thousand events costs the collector 3 us an event. */
 const READ = Symbol('payload');
 
-/** The payload of an event, read once: its proof, its booking and its acknowledgement all need it. */
+/** Reads the payload of an event once: its proof, its booking and its acknowledgement all need it. */
 export function payloadOf(relayed: RelayedEvent & { [READ]?: RelayedPayload }): RelayedPayload {
   const found = relayed[READ];
   if (found?.of === relayed.payload) return found;

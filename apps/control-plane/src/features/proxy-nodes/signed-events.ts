@@ -13,12 +13,12 @@ const signedOf = z.discriminatedUnion('kind', [
   }),
 ]);
 
-/** An event that a node signs: its final, or what a hold of it had used when it was reaped. */
+/** Is an event that a node signs: its final, or what a hold of it had used when it was reaped. */
 export interface SignedEvent {
   kind: 'usage' | 'reap';
-  /** The node's name. */
+  /** Is the node's name. */
   node: string;
-  /** False where it carries no MAC. */
+  /** Is false where it carries no MAC. */
   isSignedBy: (credentialHash: string) => boolean;
 }
 

@@ -38,7 +38,7 @@ const raised = (message: string) => [
   { severity: 'critical', message: expect.stringContaining(message), isOpen: true },
 ];
 
-/** A request that runs. */
+/** Starts a request and lets it run. */
 async function running(tokens: number): Promise<{ rid: string; keyHash: string }> {
   const { body } = await plane.call('POST', '/keys', {
     token: account.token,

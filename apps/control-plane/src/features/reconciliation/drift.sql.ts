@@ -5,9 +5,9 @@ import { z } from 'zod';
 const driftRow = z.object({ id: z.number(), drift: z.coerce.number(), is_repairing: z.boolean() });
 
 export interface Drift {
-  /** The tokens by which Redis must be changed; 0 when it had the ledger's balance at the mark. */
+  /** Counts the tokens by which Redis must be changed; 0 when it had the ledger's balance at the mark. */
   tokens: number;
-  /** True when a repair is on its way, which changes Redis without the ledger. */
+  /** Is true when a repair is on its way, which changes Redis without the ledger. */
   isRepairing: boolean;
 }
 

@@ -18,7 +18,7 @@ let account: TestAccount;
 let model: Awaited<ReturnType<typeof ledger.model>>;
 let shard = '';
 
-/** A round, while relay and worker do what they always do. */
+/** Runs a round, while relay and worker do what they always do. */
 async function round(): Promise<void> {
   const [store, worker] = [nodesStoreOf(plane), plane.app.get(UsageWorker, { strict: false })];
   const over = new AbortController();

@@ -22,18 +22,18 @@ import { WrongTypes } from './wrong-types.ts';
 
 const EVERY_MS = 5 * 60_000;
 const RETRY_MS = 30_000;
-/** The pause between the two readings that must agree, in ms. */
+/** Is the pause between the two readings that must agree, in ms. */
 const PAUSE_MS = 5_000;
-/** The same pause where a person waits for the result. */
+/** Is the same pause where a person waits for the result. */
 const SHORT_PAUSE_MS = 1_000;
 /** A single subscription waits at most this long for a round of another replica, and for usage that does not arrive. */
 const COMPARED_WITHIN_MS = 20_000;
 const TURN_MS = 200;
 
 interface Compared {
-  /** The drifts by subscription, for subscriptions that have one. */
+  /** Maps subscriptions to their drift, where they have one. */
   drifts: ReadonlyMap<number, number>;
-  /** The compared subscriptions that agree with the ledger. */
+  /** Lists the compared subscriptions that agree with the ledger. */
   clean: readonly number[];
 }
 

@@ -13,13 +13,13 @@ const LOOK_MS = 15_000;
 const STANDING_MS = 60_000;
 const RULE = 'settlement_backlog';
 
-/** The next usage of a line. */
+/** Is the next usage of a line. */
 interface Head {
   id: string | null;
   sinceMs: number;
 }
 
-/** A place at which usage waits, with its name in the alert. */
+/** Is a place at which usage waits, with its name in the alert. */
 interface Line {
   subject: string;
   where: string;

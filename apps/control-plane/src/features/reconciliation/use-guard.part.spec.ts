@@ -13,7 +13,7 @@ import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
-/** From the first use on; a few seconds on a quiet machine. */
+/** Is the time from the first use on; it takes a few seconds on a quiet machine. */
 const WITHIN_MS = 15_000;
 const BOUGHT = 10_000;
 

@@ -51,7 +51,7 @@ describe('a key of a type that Tollgate does not write', () => {
       await plane.app.get(EpochsService, { strict: false }).ensureAll();
       await eventually(async () => expect(await plane.app.get(Epochs).isOpen(shard)).toBe(true));
       expect(await ledger.live(account, model)).toMatchObject({ balance: BOUGHT, held: 0 });
-      // Admitted, checkpointed and reaped: every function that meets the key works.
+      // The account is admitted, checkpointed and reaped: every function that meets the key works.
       await reapedRequest(plane, { account, model }, 100);
       expect(await ledger.live(account, model)).toMatchObject({ balance: BOUGHT - 100 });
       await redis.del(`{${shard}}:outbox`, `{${shard}}:reaped`);

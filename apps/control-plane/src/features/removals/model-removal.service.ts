@@ -16,7 +16,7 @@ export class ModelRemoval {
     private readonly routing: RoutingService,
   ) {}
 
-  /** Throws model_has_subscribers unless `refund` is set. Refunds that take longer than the answer follow automatically. */
+  /** Removes a model. Throws model_has_subscribers unless `refund` is set. Refunds that take longer than the answer follow automatically. */
   async remove(caller: Caller, id: number, { refund }: { refund: boolean }): Promise<void> {
     await this.transactions.run(async (tx) => {
       const model = await this.models.lock(tx, id, { mode: 'pessimistic_write' });

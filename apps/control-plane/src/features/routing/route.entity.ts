@@ -10,7 +10,7 @@ export class Route extends ChangedRow {
   @Column({ type: 'integer' })
   upstreamId: number;
 
-  /** The upstream's own name of the model. */
+  /** Is the upstream's own name of the model. */
   @Column({ type: 'text' })
   upstreamModel: string;
 
@@ -18,7 +18,7 @@ export class Route extends ChangedRow {
   @Column({ type: 'integer' })
   priority: number;
 
-  /** The share of requests within a priority. */
+  /** Is the share of requests within a priority. */
   @Column({ type: 'integer' })
   weight: number;
 
@@ -28,7 +28,7 @@ export class Route extends ChangedRow {
   @Column({ type: 'text' })
   outputLimitField: (typeof LIMIT_FIELD_SETTINGS)[number];
 
-  /** The context window of this route in tokens; null for the model's. */
+  /** Is the context window of this route in tokens; null for the model's. */
   @Column({ type: 'integer', nullable: true })
   contextWindow: number | null;
 }

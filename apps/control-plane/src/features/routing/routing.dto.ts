@@ -23,12 +23,12 @@ export const createRouteSchema = z
       .optional(),
     /** Nodes try the lowest priority first. */
     priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
-    /** The share of requests within a priority. */
+    /** Is the share of requests within a priority. */
     weight: z.number().int().min(1).max(1_000_000).optional(),
     enabled: z.boolean().optional(),
     /** The field for the default output limit; `auto` (the default) chooses it by the model's name. */
     output_limit_field: z.enum(LIMIT_FIELD_SETTINGS).optional(),
-    /** The context window in tokens, where this route has another one than its model. */
+    /** Is the context window in tokens, where this route has another one than its model. */
     context_window: z.number().int().min(1).max(100_000_000).nullable().optional(),
   })
   .meta({

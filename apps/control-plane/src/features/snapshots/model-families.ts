@@ -36,9 +36,9 @@ export type ModelFamily = z.infer<typeof familySchema>;
 export const modelFamilyTableSchema = z
   .strictObject({
     format: z.literal(1),
-    /** The source of the figures. */
+    /** Is the source of the figures. */
     source: noteText(1_000),
-    /** The date of the figures. */
+    /** Is the date of the figures. */
     date: z.iso.date(),
     families: z.array(familySchema).min(1).max(FAMILIES_MAX),
   })

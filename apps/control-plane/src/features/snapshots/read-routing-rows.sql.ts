@@ -152,7 +152,7 @@ const modelReading = z.object({
   id: z.number(),
   name: z.string(),
   context_window: z.number().nullable(),
-  /** The weight of the dearest input class in any tier, in millionths; null before a price is in force. */
+  /** Is the weight of the dearest input class in any tier, in millionths; null before a price is in force. */
   dearest_weight: z.coerce.number().nullable(),
   upstream_ids: z.array(z.number()),
 });

@@ -40,9 +40,9 @@ const FAILURE = { rule: 'publication_failed', subject: 'fleet' } as const;
  */
 @Injectable()
 export class SnapshotPublisher extends BackgroundService {
-  /** The newest version that a node has proven to run. */
+  /** Is the newest version that a node has proven to run. */
   private reported: FleetStanding | null = null;
-  /** The protocols that this process last stored as spoken. */
+  /** Lists the protocols that this process last stored as spoken. */
   private spoken: string | null = null;
   private documentCheckedAtMs = Number.NEGATIVE_INFINITY;
 

@@ -125,7 +125,7 @@ export class SnapshotRepository {
   /**
    * Brings the stored snapshots up to the configuration and answers the version the fleet should run. The lock on fleet_settings makes
    * publishers take turns and waits for changes in flight, so what is compiled holds every change that `change_seq` counts.
-   * `standing`: the newest the fleet has seen. A database that is behind it was restored from a backup: it begins a new lineage, whose snapshots
+   * `standing` is the newest that the fleet has seen. A database that is behind it was restored from a backup: it begins a new lineage, whose snapshots
    * nodes take for newer whatever their version, and give no number out twice.
    */
   async bringUpToDate(tx: EntityManager, standing: FleetStanding | null): Promise<SnapshotHead> {

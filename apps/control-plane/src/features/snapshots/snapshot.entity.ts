@@ -3,7 +3,7 @@ import { safeIntegerColumn } from '../../platform/database/columns.ts';
 
 @Entity('snapshots')
 export class Snapshot {
-  /** The version, named `id` for the list helpers, as in every other row. */
+  /** The version is named `id` for the list helpers, as in every other row. */
   @PrimaryColumn({
     name: 'version',
     type: 'bigint',

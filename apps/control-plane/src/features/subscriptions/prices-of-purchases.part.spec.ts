@@ -19,7 +19,7 @@ async function behindPriceOf<Answer>(modelId: number, act: () => Promise<Answer>
   const begun = await plane.dataSource.transaction(async (tx) => {
     await tx.query('SELECT FROM models WHERE id = $1 FOR UPDATE', [modelId]);
     const waiting = act();
-    // Outside the transaction, which would see the activity of its first look again.
+    // The question is asked outside the transaction, which would see the activity of its first look again.
     await eventually(async () =>
       expect(await plane.dataSource.query(WAITING)).toEqual([{ waiting: 1 }]),
     );
@@ -50,7 +50,7 @@ describe('a purchase that waited for its lock pays the price in force when it go
       await service?.idle();
     });
     await Promise.all(services.map((other) => other.idle()));
-    // A thousand tokens for 0.001 before, a million for 2 now.
+    // A thousand tokens cost 0.001 before, a million costs 2 now.
     expect(await ledger.wallet(one.account)).toBe(10_000_000n - 1_000n - 2_000_000n);
   });
 

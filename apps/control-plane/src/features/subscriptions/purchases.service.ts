@@ -29,7 +29,7 @@ export class PurchasesService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** The currency of every cost that this service returns. */
+  /** Is the currency of every cost that this service returns. */
   get currency(): string {
     return this.config.CURRENCY;
   }

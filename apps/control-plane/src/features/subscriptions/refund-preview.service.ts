@@ -7,9 +7,9 @@ import { SubscriptionRow } from './subscription.entity.ts';
 import { refundOf, refundOfModel, type RefundOfAll } from './token-lots.sql.ts';
 
 export interface RefundPreview {
-  /** The tokens that unsubscribing withdraws now. */
+  /** Counts the tokens that unsubscribing withdraws now. */
   tokens: number;
-  /** The tokens that running requests hold. The unused part is refunded when they end. */
+  /** Counts the tokens that running requests hold. The unused part is refunded when they end. */
   held: number;
   refundMicros: bigint;
   /** False while Redis does not answer: the tokens are then the ledger's, without later use. */

@@ -31,7 +31,7 @@ export class SubscriptionHistoryService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Lists lots, newest first. Throws not_found for a subscription of another account. */
+  /** Lists lots, newest first. It throws not_found for a subscription of another account. */
   async readLots(
     caller: Caller,
     id: number,
@@ -49,7 +49,7 @@ export class SubscriptionHistoryService {
     });
   }
 
-  /** Throws not_found for a subscription of another account. */
+  /** Lists the entries of a subscription. Throws not_found for a subscription of another account. */
   async readEntries(
     caller: Caller,
     id: number,

@@ -19,7 +19,7 @@ interface OpenHold {
   subscriptionId: number;
 }
 
-/** One account and model, moved by calls of the product alone: the API, the node's Redis functions, the relay and the worker. */
+/** Moves one account and model by calls of the product alone: the API, the node's Redis functions, the relay and the worker. */
 class World {
   account!: TestAccount;
   model!: { id: number; name: string; priceId: number };

@@ -10,7 +10,7 @@ interface LotDemand {
   tokens: number;
 }
 
-/** Takes usage out of the oldest lots first. Skips demands of zero or less. The subscriptions are locked. */
+/** Takes usage out of the oldest lots first. It skips demands of zero or less. The subscriptions are locked. */
 export function consumeLots(tx: EntityManager, demands: readonly LotDemand[]): void {
   const wanted = demands.filter((demand) => demand.tokens > 0);
   if (wanted.length === 0) return;

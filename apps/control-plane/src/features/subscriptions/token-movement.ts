@@ -2,7 +2,7 @@
 export interface TokenState {
   balance: number;
   overdraft: number;
-  /** The tokens that usage has taken from lots, which a correction may put back. Only a negative delta needs it. */
+  /** Counts the tokens that usage has taken from lots, which a correction may put back. Only a negative delta needs it. */
   consumed: number;
 }
 

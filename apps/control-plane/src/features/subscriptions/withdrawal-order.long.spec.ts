@@ -11,7 +11,7 @@ import {
 
 shareLedgerPlane();
 
-/** 60 tokens for 60 micro-units, then 40 for 200: whose tokens are refunded shows in the money. */
+/** Buys 60 tokens for 60 micro-units, then 40 for 200: the money shows whose tokens are refunded. */
 async function bought(): Promise<EventParts> {
   const [account, model] = [await ledger.account('10'), await ledger.model('1')];
   const call = <Path extends string>(path: Path, tokens: number) =>

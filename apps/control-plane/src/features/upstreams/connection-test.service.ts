@@ -41,7 +41,7 @@ const MESSAGE_CHARS_MAX = 500;
 
 /** A list with descriptions and prices is long. */
 const LIST_BYTES_MAX = 8 * 1024 * 1024;
-/** The answer of a server that has no list of models. */
+/** Is the answer of a server that has no list of models. */
 const NO_SUCH_PATH = 404;
 const NAMES_MAX = 2_000;
 const NAME_CHARS_MAX = 256;
@@ -60,14 +60,14 @@ interface Target {
 
 interface Request {
   readonly method: 'GET' | 'POST';
-  /** Appended to the upstream's base_url. */
+  /** Is appended to the upstream's base_url. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly bytesMax: number;
 }
 
-/** The credential of an upstream, with the provider token of an identity that has one. */
+/** Holds the credential of an upstream, with the provider token of an identity that has one. */
 interface Credential {
   readonly auth: UpstreamAuth;
   readonly token: string | null;
@@ -211,7 +211,7 @@ export class ConnectionTestService {
     }).catch(failureOf);
   }
 
-  /** Fetches the token of an identity as a node would; the reason where there is none. */
+  /** Fetches the token of an identity as a node would; returns the reason where there is none. */
   private async credentialOf(row: Upstream): Promise<Credential | Asked | null> {
     const auth = this.authOf(row);
     if (auth === null || !isTokenAuth(auth)) return auth && { auth, token: null };

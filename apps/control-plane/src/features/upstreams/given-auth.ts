@@ -17,7 +17,7 @@ import {
   type UpdateUpstream,
 } from './upstreams.dto.ts';
 
-/** The credential that a request gives: undefined where it gives none, null where it removes the one there is. */
+/** Returns the credential that a request gives: undefined where it gives none, null where it removes the one there is. */
 export function authOf({ api_key: apiKey, auth }: UpdateUpstream): UpstreamAuth | null | undefined {
   if (auth && apiKey !== undefined) throw invalidField('auth', ONE_CREDENTIAL);
   if (auth) return auth;

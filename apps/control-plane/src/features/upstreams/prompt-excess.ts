@@ -5,7 +5,7 @@ import type { ModelReading } from '../snapshots/read-routing-rows.sql.ts';
 const MICRO_WEIGHTS_PER_WEIGHT = 1_000_000;
 
 type Row = NonNullable<NonNullable<NodeReport['doubted']>[number]['excess']>[number];
-/** The excess by model. */
+/** Maps models to their excess. */
 export type Excesses = ReadonlyMap<number, Row>;
 
 /** Joins what two workers saw of an upstream. */
@@ -23,7 +23,7 @@ export function joined(one: Excesses, rows: readonly Row[]): Excesses {
   return all;
 }
 
-/** The alert of an upstream that reports more input than the bounds of its models. `isEverywhere` is true of a model for which all upstreams it is routed to do so. */
+/** Writes the alert of an upstream that reports more input than the bounds of its models. `isEverywhere` is true of a model for which all upstreams it is routed to do so. */
 export function sayExcess(
   upstream: string,
   excesses: Excesses,

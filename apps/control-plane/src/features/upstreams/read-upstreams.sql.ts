@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 const nameRow = z.object({ id: z.number(), name: z.string() });
 
-/** Names of those of these upstreams that exist, in the order of their ids. */
+/** Returns the names of those of these upstreams that exist, in the order of their ids. */
 export async function upstreamNames(
   tx: EntityManager,
   ids: readonly number[],

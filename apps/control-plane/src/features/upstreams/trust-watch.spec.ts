@@ -6,7 +6,7 @@ import { SpeakingNode } from '../../testing/speaking-node.ts';
 import { TrustWatch } from './trust-watch.ts';
 import { UpstreamWatch } from './upstream-watch.ts';
 
-/** Two looks of the control plane by itself, on a busy machine too. */
+/** Is two looks of the control plane by itself, on a busy machine too. */
 const WITHIN_MS = 25_000;
 
 /** Reading from a cache is dearer here than reading. */
@@ -29,7 +29,7 @@ const open = async (rule: string): Promise<unknown[]> =>
 const reports = (seen: Omit<(typeof doubted)[number], 'id'> | null): void =>
   void doubted.splice(0, doubted.length, ...(seen ? [{ id: upstreamId, ...seen }] : []));
 
-/** Those that are open after a look. */
+/** Returns the alerts that are open after a look. */
 const openNow = async (rule: string): Promise<unknown[]> => {
   await plane.app.get(TrustWatch, { strict: false }).look();
   return open(rule);

@@ -19,7 +19,7 @@ const RULES = ['usage_doubted', 'prompt_excess', 'upstream_overruns'] as const;
 
 type Doubted = NonNullable<NodeReport['doubted']>[number];
 
-/** The facts that all workers together know of one upstream. */
+/** Holds the facts that all workers together know of one upstream. */
 interface Standing {
   doubts: number;
   lastDoubt: string | null;

@@ -47,7 +47,7 @@ function refusal(name: string): string | undefined {
   return undefined;
 }
 
-/** Extra request headers of an upstream: names in any case (kept in lower case), text values. */
+/** Describes extra request headers of an upstream: names in any case (kept in lower case), text values. */
 export const upstreamHeadersSchema = z
   .record(
     z.string().transform((name) => name.toLowerCase()),

@@ -31,7 +31,7 @@ export class UpstreamSecrets extends BackgroundService {
     });
   }
 
-  /** Equal for equal keys, and of no use to find one: for comparing a repeated request with the first. */
+  /** Returns equal texts for equal keys, and of no use to find one: they compare a repeated request with the first. */
   fingerprint(apiKey: string): string {
     const key = derivedKey(this.config.ENCRYPTION_KEY, 'upstream-fingerprint');
     return createHmac('sha256', key).update(apiKey).digest('hex');

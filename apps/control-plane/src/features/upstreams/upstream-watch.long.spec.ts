@@ -3,7 +3,7 @@ import { eventually } from '@tollgate/harness';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { SpeakingNode } from '../../testing/speaking-node.ts';
 
-/** Several looks, on a busy machine too. */
+/** Is several looks, on a busy machine too. */
 const WITHIN_MS = 25_000;
 
 let plane: ControlPlane;

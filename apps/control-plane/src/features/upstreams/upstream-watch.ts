@@ -9,7 +9,7 @@ import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
 
 /** A worker reports a breaker that opens at once, and this finds it. */
 const LOOK_MS = 2_000;
-/** The failures that open a node's circuit breaker. */
+/** Is the number of failures that open a node's circuit breaker. */
 const FAILURES_IN_ROW = 5;
 /** Between the end of a breaker's time and the probe's failure, which opens it again, the alert stays. An upstream that no worker has tried for so long is no longer known to fail. */
 const PROBE_TIME_MS = 10_000;

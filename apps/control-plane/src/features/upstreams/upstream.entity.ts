@@ -18,7 +18,7 @@ export class Upstream extends KeptRow {
   @Column({ type: 'text', nullable: true })
   sealedApiKey: string | null;
 
-  /** The kind of what is sealed. */
+  /** Is the kind of what is sealed. */
   @Column({ type: 'text' })
   authType: AuthType;
 

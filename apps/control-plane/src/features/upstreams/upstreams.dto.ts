@@ -38,7 +38,7 @@ const settings = z.strictObject({
     .enum(UPSTREAM_PROTOCOLS)
     .optional()
     .meta({ 'x-rules': [EMBEDDINGS_ARE_ROUTED, NEEDED_WITHOUT_PRESET] }),
-  /** Including the version segment, e.g. `https://api.openai.com/v1`. */
+  /** Includes the version segment, as in `https://api.openai.com/v1`. */
   base_url: z
     .string()
     .min(1)
@@ -48,7 +48,7 @@ const settings = z.strictObject({
       format: 'uri',
       'x-rules': [...BASE_URL_RULES, ...VERTEX_RULES, NEEDED_WITHOUT_PRESET, BLANK_TO_FILL],
     }),
-  /** Write-only. */
+  /** Is write-only. */
   api_key: upstreamKeySchema
     .nullable()
     .optional()
@@ -66,7 +66,7 @@ const settings = z.strictObject({
   /** Null: what is known of the host. */
   endpoints: z.array(z.enum(FURTHER_ENDPOINTS)).max(FURTHER_ENDPOINTS.length).nullable().optional(),
   passes_file_ids: z.boolean().optional(),
-  /** Omitted: `all` at the vendor's own address, else `known`. */
+  /** Is `all` by default at the vendor's own address, else `known`. */
   fields: z.enum(UPSTREAM_FIELDS).optional(),
   enabled: z.boolean().optional(),
 });

@@ -73,7 +73,7 @@ export class UpstreamsService {
     return toUpstreamResponse(row);
   }
 
-  /** Those of the given upstreams that are not deleted. */
+  /** Returns those of the given upstreams that are not deleted. */
   async findMany(ids: readonly number[]): Promise<UpstreamResponse[]> {
     const rows = await this.upstreams.findBy({ id: In([...ids]), deletedAt: IsNull() });
     return rows.map(toUpstreamResponse);

@@ -27,7 +27,7 @@ const SUMS = Object.values(MEASURE_OF)
 const UNTIL = `(now() AT TIME ZONE 'UTC')::date - ${YOUNGEST_DAYS}`;
 const KINDS = { user: 'user_id', key: 'key_id' } as const;
 
-/** SQL: the days that `usage_recent` sums, as rows of `since` and `until`. */
+/** Selects the days that `usage_recent` sums, as rows of `since` and `until`. */
 export const RECENT_SPAN =
   'SELECT since::text AS since, until::text AS until FROM usage_recent_span';
 

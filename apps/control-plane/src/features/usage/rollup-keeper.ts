@@ -5,7 +5,7 @@ import { deleteExpired } from './expired-rollups.sql.ts';
 
 const EVERY_MS = 600_000;
 
-/** Deletes sums by minute and by hour that are older than their retention. Sums by day stay. */
+/** Deletes sums by minute and by hour that are older than their retention. The sums by day stay. */
 @Injectable()
 export class RollupKeeper extends Watch {
   constructor(private readonly dataSource: DataSource) {

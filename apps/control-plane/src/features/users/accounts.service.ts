@@ -17,7 +17,7 @@ export interface Credentials {
   status: UserStatus;
   passwordHash: string;
   sessionVersion: number;
-  /** The time until which a one-time password is valid; null for a password of the owner's choice. */
+  /** Is the time until which a one-time password is valid; null for a password of the owner's choice. */
   oneTimeUntil: Date | null;
 }
 
@@ -51,7 +51,7 @@ export class AccountsService {
       : undefined;
   }
 
-  /** Throws username_taken, also for a name that looks like an existing one. */
+  /** Creates an account. Throws username_taken, also for a name that looks like an existing one. */
   async create(tx: EntityManager, account: NewAccount): Promise<Credentials> {
     const users = tx.getRepository(User);
     const skeletons = skeletonsOf(account.username);

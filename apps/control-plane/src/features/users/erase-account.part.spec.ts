@@ -43,7 +43,7 @@ beforeAll(async () => {
 
 const erase = (isDryRun = false) =>
   plane.app.get(Transactions).run((tx) => eraseAccount(tx, activity, { userId, isDryRun }));
-/** Every row of the database that has the name, by table. */
+/** Counts every row of the database that has the name, by table. */
 async function named(): Promise<Record<string, number>> {
   const tables: { name: string }[] = await ledger.query(
     "SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition",

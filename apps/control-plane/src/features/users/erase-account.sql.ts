@@ -7,7 +7,7 @@ import { ERASURE, SYSTEM, type ActivityService } from '../activity/activity.serv
 /** Counts the rows that named the person, by table. */
 export type Erased = Record<string, number>;
 
-/** The action of an administrator who asks for an erasure in the console. Its entry names the administrator until that account is erased. */
+/** Is the action of an administrator who asks for an erasure in the console. Its entry names the administrator until that account is erased. */
 export const ERASURE_ASKED = 'user.ask-erasure';
 
 /** Selects counters of sign-ins by name, which include addresses. */

@@ -36,11 +36,11 @@ export class User extends KeptRow {
   @Column({ type: 'boolean', default: false })
   drain: boolean;
 
-  /** The time until which a one-time password is valid; null for a password of the owner's choice. */
+  /** Is the time until which a one-time password is valid; null for a password of the owner's choice. */
   @Column({ type: 'timestamptz', nullable: true })
   oneTimeUntil: Date | null;
 
-  /** True for accounts of the demo, which one command closes. */
+  /** Is true for accounts of the demo, which one command closes. */
   @Column({ type: 'boolean', default: false })
   isDemo: boolean;
 
@@ -48,7 +48,7 @@ export class User extends KeptRow {
   @Column({ type: 'jsonb' })
   ceilings: Partial<KeyLimits>;
 
-  /** The rates over all its keys. */
+  /** Holds the rates over all its keys. */
   @Column({ type: 'jsonb' })
   rates: RateBody[];
 }

@@ -23,7 +23,7 @@ export type LedgerKind =
 
 export interface Posting {
   kind: LedgerKind;
-  /** The reference of the posting, unique per kind, so that a retry posts once. */
+  /** Is the reference of the posting, unique per kind, so that a retry posts once. */
   reference: string;
   actorUserId: number | null;
   note?: string | undefined;
@@ -33,11 +33,11 @@ export interface Posting {
 
 export interface PostedTransaction {
   id: number;
-  /** The balance of each account of the posting, after it. */
+  /** Holds the balance of each account of the posting, after it. */
   balances: { account: LedgerAccountRef; balance: bigint }[];
 }
 
-/** The largest amount of one posting: PostgreSQL's bigint. Balances are wider, because a house account balances all wallets together. */
+/** Is the largest amount of one posting: PostgreSQL's bigint. Balances are wider, because a house account balances all wallets together. */
 const WALLET_MAX = 9_223_372_036_854_775_807n;
 const accountRow = z.object({
   id: z.number(),
@@ -59,7 +59,7 @@ export class LedgerService {
 
   /**
    * Posts one transaction inside `tx`. Throws insufficient_funds (402) when a wallet would fall below zero.
-   * @returns undefined when (kind, reference) was posted before, or when nothing moves.
+   * Returns undefined when (kind, reference) was posted before, or when nothing moves.
    */
   async post(tx: EntityManager, posting: Posting): Promise<PostedTransaction | undefined> {
     const entries = posting.entries.filter((entry) => entry.amount !== 0n);

@@ -95,7 +95,7 @@ describe('a posting', () => {
     await expect(post(posting(userId, 1n))).rejects.toMatchObject({ code: 'balance_limit' });
     await post(posting(userId, 1n, { kind: 'refund' }));
     expect(await walletOf(userId)).toBe(LARGEST + 1n);
-    // House accounts stand against all wallets together.
+    // The accounts of the house balance all wallets together.
     const other = await subscribed({ wallet: 1n });
     await post(posting(other.userId, LARGEST - 1n));
   });

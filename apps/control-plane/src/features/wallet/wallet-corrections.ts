@@ -18,7 +18,7 @@ interface Correction {
   /** This account loses what the wallet gains. */
   against: HouseAccount;
   userId: number;
-  /** The signed amount, positive when the wallet gains. */
+  /** Is the signed amount, positive when the wallet gains. */
   amount: Micros;
   note: string;
 }
@@ -37,7 +37,7 @@ export class WalletCorrections {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Throws insufficient_funds when the wallet would fall below zero. */
+  /** Adjusts a wallet by an administrator. Throws insufficient_funds when the wallet would fall below zero. */
   async adjust(
     caller: Caller,
     key: string | undefined,
@@ -57,7 +57,7 @@ export class WalletCorrections {
     );
   }
 
-  /** Throws insufficient_funds when the wallet holds less. */
+  /** Books money that was paid out by hand. Throws insufficient_funds when the wallet holds less. */
   async withdrawByHand(
     caller: Caller,
     key: string | undefined,

@@ -43,7 +43,7 @@ export function isAccessToken(token: string): boolean {
 export class AccessTokens {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** Throws `unauthenticated` unless the token is valid and its owner is active. */
+  /** Opens an access token; throws `unauthenticated` unless the token is valid and its owner is active. */
   async open(token: string, address: string): Promise<Identity> {
     if (!TOKEN.test(token)) throw new Refusal('unauthenticated');
     const rows: unknown[] = await this.dataSource.query(

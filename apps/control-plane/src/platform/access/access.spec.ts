@@ -6,7 +6,7 @@ import {
 } from '../../testing/control-plane-under-test.ts';
 import { RouteTable, type RouteEntry } from '../openapi/route-table.ts';
 
-/** Prefixless paths of the process itself. */
+/** Lists prefixless paths of the process itself. */
 const OUTSIDE = new Set(['/healthz', '/readyz', '/metrics']);
 
 let plane: ControlPlane;

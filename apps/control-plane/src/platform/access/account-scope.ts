@@ -30,7 +30,7 @@ export class AccountScope {
     return caller.role === 'admin' || caller.userId === ownerId;
   }
 
-  /** Locks the account's row until `tx` ends, so that nothing is credited to a deleted account. Throws not_found. */
+  /** Locks the account's row until `tx` ends, so that nothing is credited to a deleted account. It throws not_found. */
   async keep(tx: EntityManager, userId: number): Promise<void> {
     const rows: unknown[] = await tx.query(
       'SELECT 1 FROM users WHERE id = $1 AND deleted_at IS NULL FOR SHARE',

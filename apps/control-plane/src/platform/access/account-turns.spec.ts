@@ -7,11 +7,11 @@ import { of } from 'rxjs';
 import { AccountTurns } from './account-turns.ts';
 import { setCaller, type Caller } from './caller.ts';
 
-/** Two requests of one account at a time. */
+/** The limit is two requests of one account at a time. */
 const turns = new AccountTurns({ DATABASE_POOL_MAX: 8 });
 const caller = { userId: 1, role: 'user' } as Caller;
 
-/** A request of the account; `isAnswered` once its handler has run. */
+/** Starts a request of the account; `isAnswered` is true once its handler has run. */
 function ask(answer: unknown) {
   const request = {} as Request;
   setCaller(request, caller);

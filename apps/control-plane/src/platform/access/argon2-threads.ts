@@ -46,7 +46,7 @@ export class Argon2Threads {
   private readonly idle: Worker[] = [];
   private started = 0;
 
-  /** Throws HashingBusy when too many wait already. */
+  /** Derives a hash; throws HashingBusy when too many wait already. */
   derive(job: Argon2Job): Promise<Buffer> {
     if (this.waiting.length >= WAITING_MAX) return Promise.reject(new HashingBusy());
     return new Promise((resolve, reject) => {

@@ -24,7 +24,7 @@ export interface Identity {
   username: string;
   role: Role;
   credential: Credential;
-  /** True after a sign-in with a one-time password: the account can only set a new password. */
+  /** Is true after a sign-in with a one-time password: the account can only set a new password. */
   mustChangePassword: boolean;
 }
 

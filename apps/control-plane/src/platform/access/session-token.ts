@@ -23,7 +23,7 @@ const header = z.strictObject({ alg: z.literal(ALGORITHM), typ: z.literal('JWT')
 
 export interface SessionClaims {
   userId: number;
-  /** The session version of the account when the session began. */
+  /** Is the session version of the account when the session began. */
   version: number;
   sid: string;
 }

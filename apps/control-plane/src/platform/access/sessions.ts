@@ -71,7 +71,7 @@ export class Sessions {
     return this.tokens.sign({ userId: account.userId, version: account.sessionVersion, sid });
   }
 
-  /** Throws `unauthenticated` for a token that does not belong to a current session of an active account. */
+  /** Opens a session; throws `unauthenticated` for a token that does not belong to a current session of an active account. */
   async open(token: string): Promise<Identity> {
     const claimed = this.tokens.verify(token);
     if (!claimed) throw new Refusal('unauthenticated');

@@ -2,7 +2,7 @@ import { atBeat, BEAT_MS, beatWithin } from './background-beats.ts';
 
 export interface BackgroundWork {
   everyMs: number;
-  /** The pause after a failure, in ms. It is often shorter than the normal pause, so that a dependency that is down at start costs little time. */
+  /** Is the pause after a failure, in ms. It is often shorter than the normal pause, so that a dependency that is down at start costs little time. */
   retryMs: number;
   work: () => Promise<void>;
   /** Is called when a series of failures begins, not at each failure. */

@@ -7,12 +7,12 @@ import {
 import { BackgroundLoop } from './background-loop.ts';
 
 export interface BackgroundServiceOptions {
-  /** The name of the service in log lines. */
+  /** Is the name of the service in log lines. */
   readonly name: string;
   readonly everyMs: number;
-  /** The pause after a failure, in ms. The default is the normal pause. */
+  /** Is the pause after a failure, in ms. The default is the normal pause. */
   readonly retryMs?: number;
-  /** The text that is logged when a series of failures begins. */
+  /** Is the text that is logged when a series of failures begins. */
   readonly failing: string;
   /** True to stop the service before the server closes; the default is after. */
   readonly stopsFirst?: boolean;

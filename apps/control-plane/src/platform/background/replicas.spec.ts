@@ -44,7 +44,7 @@ afterAll(async () => {
 const subscribed = (tokens: number): Promise<EventParts> => subscribedAccount(plane, tokens);
 
 interface SingletonJob {
-  /** The key of its advisory lock. */
+  /** Is the key of its advisory lock. */
   lock: number;
   run: (app: NestExpressApplication) => Promise<unknown>;
   /** A foreign lock on this table keeps a round from ending. */

@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** The files of a release of the console. They are read once: it is small, and it changes with the release only. */
+/** Holds the files of a release of the console. They are read once: it is small, and it changes with the release only. */
 export interface ConsoleFiles {
-  /** index.html, with `<base href="/" />` still to be completed. */
+  /** Is index.html, with `<base href="/" />` still to be completed. */
   page: string;
-  /** The files by path below the console, without a leading slash. */
+  /** Maps paths below the console, without a leading slash, to files. */
   files: ReadonlyMap<string, ConsoleFile>;
 }
 
 export interface ConsoleFile {
   type: string;
   etag: string;
-  /** Its name changes with its content, so that it may be kept for as long as a browser likes. */
+  /** Is true where the name changes with the content, so that the file may be kept for as long as a browser likes. */
   isImmutable: boolean;
   plain: Buffer;
   brotli: Buffer | undefined;
@@ -30,7 +30,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 const HASHED_FOLDER = 'assets/';
 
-/** The folder beside this app, in a checkout and in an image alike. */
+/** Is the folder beside this app, in a checkout and in an image alike. */
 export const BUILT_CONSOLE = path.resolve(import.meta.dirname, '../../../../console/dist/web');
 
 /** Returns undefined where no console was built: the interface works without one. */

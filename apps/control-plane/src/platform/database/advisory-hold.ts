@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DataSource, EntityManager } from 'typeorm';
 
-/** One number of `ADVISORY_LOCKS`, or a family's number and what is locked. */
+/** Is one number of `ADVISORY_LOCKS`, or a family's number and what is locked. */
 export type AdvisoryLock = readonly [number] | readonly [number, number];
 
 const TURN_MS = 100;

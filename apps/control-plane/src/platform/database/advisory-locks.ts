@@ -1,5 +1,5 @@
 /**
- * Advisory locks of PostgreSQL, the same in every replica and every release: a release that renumbered one would not wait for the one before.
+ * Numbers the advisory locks of PostgreSQL, the same in every replica and every release: a release that renumbered one would not wait for the one before.
  * A lock of one number and a lock of two never meet.
  */
 export const ADVISORY_LOCKS = {
@@ -12,18 +12,18 @@ export const ADVISORY_LOCKS = {
   upstreamWatch: 7_001_005,
   trustWatch: 7_001_006,
   usagePartitions: 7_001_010,
-  /** Shared by bookings of past days; exclusive for the retention that drops days. */
+  /** Bookings of past days share it; the retention that drops days has it alone. */
   droppedDays: 7_001_011,
   reconciliation: 7_001_020,
-  /** One `tollgate-ops epochs refill` at a time. */
+  /** One `tollgate-ops epochs refill` runs at a time. */
   refill: 7_001_021,
 } as const;
 
-/** The first of two numbers; the second names what is locked. */
+/** Is the first of two numbers; the second names what is locked. */
 export const ADVISORY_LOCK_FAMILIES = {
   /** Keyed by the shard's index: one replica fills a shard at a time. */
   shardRebuild: 7_001_003,
-  /** Keyed by the shard's index: shared by bookings of usage, exclusive for a change of epoch. */
+  /** Is keyed by the shard's index; bookings of usage share it, and a change of epoch has it alone. */
   shardEpoch: 7_001_004,
   /** Keyed by the account's id: one key is made at a time. */
   keysOfAccount: 7_001_030,

@@ -5,7 +5,7 @@ type Ask = (statement: string) => Promise<unknown>;
 
 /**
  * Returns the names of the migrations that the database has, in the order in which they ran; the list is empty where the role cannot read them yet.
- * Changes nothing. Throws when a development build made the database.
+ * It changes nothing and throws when a development build made the database.
  */
 export async function appliedMigrations(ask: Ask): Promise<string[]> {
   const [row] = (await ask(
@@ -18,7 +18,7 @@ export async function appliedMigrations(ask: Ask): Promise<string[]> {
   return names;
 }
 
-/** Throws for the migrations of a build from before release 0.1.0. Every release has the first migration of this list. */
+/** Refuses, by an error, the migrations of a build from before release 0.1.0. Every release has the first migration of this list. */
 export function refuseDevelopmentBuild(
   what: 'database' | 'backup',
   migrations: readonly string[],

@@ -40,7 +40,7 @@ export const SESSION_SETTINGS: Readonly<Record<string, string>> = {
 
 const logger = new Logger('postgres');
 
-/** The migrations run in this order. A new one is added at the end. */
+/** Lists the migrations in the order in which they run. A new one is added at the end. */
 const MIGRATIONS = [Schema1795824000000] as const;
 
 /** Features add their own entities (TypeOrmModule.forFeature). */

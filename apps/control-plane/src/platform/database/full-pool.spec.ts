@@ -16,7 +16,7 @@ test('a request that gets no connection to PostgreSQL in time is answered 503 wi
   const runners: QueryRunner[] = [];
   while (runners.length < POOL) {
     const runner = plane.dataSource.createQueryRunner();
-    // Background work of the control plane waits for the same connections.
+    // The control plane's background work waits for the same connections.
     const isConnected = await runner.connect().then(
       () => true,
       () => false,

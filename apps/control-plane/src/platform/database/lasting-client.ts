@@ -18,7 +18,7 @@ function begun(answer: Promise<unknown>): Promise<{ rows: never[]; rowCount: num
 }
 
 /**
- * A client that always has a listener for its errors. The pool listens while a client is idle and TypeORM while it is in use; between the two a
+ * Is a client that always has a listener for its errors. The pool listens while a client is idle and TypeORM while it is in use; between the two a
  * connection that breaks would be an unhandled error, which ends the process.
  * It prepares the statements that `prepared` names, where it speaks to PostgreSQL itself: a pooler may give each transaction another server
  * connection, which knows nothing of them. A plan that is lost is prepared again; in a transaction, when that is repeated.

@@ -6,7 +6,7 @@ import { grantRights, requireOwnership, type OtherRoles } from './roles.ts';
 
 /** One connection holds the lock, the other migrates. */
 const POOL = 2;
-/** Callers queue behind a statement that waits for a table's lock. Past this time the migration gives up and is tried again at the next start. */
+/** Limits the wait for a lock: callers queue behind a statement that waits for a table's lock. Past this time the migration gives up and is tried again at the next start. */
 const LOCK_TIMEOUT_MS = 30_000;
 
 /**
@@ -40,10 +40,7 @@ function patientOptions(options: DataSourceOptions): DataSourceOptions {
   return { ...options, poolSize: POOL, extra };
 }
 
-/**
- * Returns the names of the migrations that the database lacks, in order; all of them where the role cannot read them yet. Changes nothing. Throws
- * when a development build made the database.
- */
+/** Returns the names of the migrations that the database lacks, in order; all of them where the role cannot read them yet. It changes nothing and throws when a development build made the database. */
 export async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
   const done = await appliedMigrations((statement) => dataSource.query(statement));
   return dataSource.migrations

@@ -5,11 +5,11 @@ import { z } from 'zod';
 import { dataSourceOptions } from './data-source-options.ts';
 import { migrate, pendingMigrations } from './migrate.ts';
 
-/** The newest migration of the release that this one is rolled out beside. */
+/** Is the newest migration of the release that this one is rolled out beside. */
 const RELEASED = 'Schema1795824000000';
 const ROWS = 1_000_000;
 const ACCOUNTS = 100_000;
-/** Writers of these wait while a migration reads all of a table under a lock that excludes them. */
+/** Lists tables whose writers wait while a migration reads all of one under a lock that excludes them. */
 const LARGE = [
   'usage_events_default',
   'usage_rollups',
@@ -94,7 +94,7 @@ const readRow = z.object({ table: z.string(), read: z.coerce.number() });
 
 /** Rows that whole scans, of statements and of index builds, have read of each large table. */
 async function rowsRead(): Promise<Map<string, number>> {
-  // A session hands in its figures when it ends.
+  // A session reports its figures when it ends.
   await until('the other sessions end', async () => (await dataSource.query(OTHERS)).length === 0);
   const rows: unknown[] = await dataSource.query(
     'SELECT relname AS table, seq_tup_read AS read FROM pg_stat_user_tables WHERE relname = ANY($1)',

@@ -12,7 +12,7 @@ const LOCK = [7_999_001] as const;
 describe.each(['session', 'transaction'] as const)('PgBouncer by %s', (poolMode) => {
   let services: Services;
   let bouncer: PgBouncer;
-  /** Two replicas that share few connections of the server. */
+  /** Two replicas share few connections of the server. */
   let replicas: DataSource[];
 
   beforeAll(async () => {

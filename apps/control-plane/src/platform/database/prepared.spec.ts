@@ -42,7 +42,7 @@ describe('a connection that has lost its plan', () => {
     ['as its session was reset', 'DISCARD ALL'],
   ];
   beforeEach(async () => {
-    // A connection that has never lost one.
+    // The connection has never lost one.
     await dataSource.destroy();
     await dataSource.initialize();
     await dataSource.query('DROP TABLE IF EXISTS notes');

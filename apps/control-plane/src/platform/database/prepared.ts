@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
 const names = new Map<string, string>();
-/** The length of the digest in characters. PostgreSQL takes names of up to 63 characters. */
+/** Is the length of the digest in characters. PostgreSQL takes names of up to 63 characters. */
 const DIGEST_CHARS = 20;
 
 /**

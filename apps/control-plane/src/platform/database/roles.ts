@@ -30,7 +30,7 @@ export async function mayMigrate(dataSource: DataSource): Promise<boolean> {
   return row?.may === true;
 }
 
-/** Throws when the tables belong to another role than the session's. */
+/** Throws an error when the tables belong to another role than the session's. */
 export async function requireOwnership(dataSource: DataSource): Promise<void> {
   const [foreign]: { name: string; owner: string; role: string }[] = await dataSource.query(
     `SELECT relname AS name, pg_get_userbyid(relowner) AS owner, current_user AS role FROM pg_class

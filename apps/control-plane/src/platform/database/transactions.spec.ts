@@ -80,7 +80,7 @@ test('two that deadlock both get through, each with its effect once', async () =
   expect([await read(1), await read(2)]).toEqual([2, 2]);
 });
 
-/** PostgreSQL behind a connection whose answers wait while `isHeld`. */
+/** Puts PostgreSQL behind a connection whose answers wait while `isHeld`. */
 async function withHeldAnswers(
   work: (source: DataSource, answers: { isHeld: boolean }) => Promise<void>,
 ): Promise<void> {

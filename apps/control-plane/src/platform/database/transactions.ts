@@ -51,7 +51,7 @@ export function send(tx: EntityManager, sql: string, parameters: unknown[] = [])
 export class Transactions {
   constructor(private readonly dataSource: DataSource) {}
 
-  /** See `repeatedLook`. */
+  /** Does what `repeatedLook` does. */
   look(sql: string): Promise<unknown[]> {
     return repeatedLook(this.dataSource, sql);
   }

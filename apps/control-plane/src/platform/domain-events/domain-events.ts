@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 
-/** The class of an event, which the publishing feature declares. */
+/** Is the class of an event, which the publishing feature declares. */
 type FactClass<Fact> = abstract new (...fields: never[]) => Fact;
 
 interface Handler {

@@ -40,7 +40,7 @@ function encodeCursor(key: unknown): string {
   return Buffer.from(JSON.stringify(key)).toString('base64url');
 }
 
-/** Throws invalid_cursor unless the cursor holds what `schema` describes. */
+/** Decodes a cursor; throws invalid_cursor unless it holds what `schema` describes. */
 export function decodeCursor<T>(cursor: string, schema: z.ZodType<T>): T {
   const parsed = schema.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString('utf8')));
   if (!parsed.success) throw new Refusal('invalid_cursor');

@@ -35,10 +35,7 @@ export function pageOf<T extends z.ZodType>(row: T) {
   });
 }
 
-/**
- * Describes the query of a paged list: `page`, `page_size`, `sort` (a listed name; `-name` sorts descending), `q` and the given filters. It refuses
- * anything else. Use: `@Query({ schema: listQuery({ sorts: ['id', 'name'], sort: 'id', filters: { status: z.enum(...).optional() } }) })`.
- */
+/** Describes the query of a paged list: `page`, `page_size`, `sort` (a listed name; `-name` sorts descending), `q` and the given filters. It refuses anything else. It is used as `@Query({ schema: listQuery({ sorts: ['id', 'name'], sort: 'id', filters: { status: z.enum(...).optional() } }) })`. */
 export function listQuery<const Sort extends string, Filters extends z.ZodRawShape>(options: {
   sorts: readonly [Sort, ...Sort[]];
   sort: Sort | `-${Sort}`;

@@ -20,7 +20,7 @@ const go = <Method extends string, Path extends string>(
     ...(body === undefined ? {} : { body }),
   });
 
-/** The record that `POST` makes at each collection, with the field that is shown once. */
+/** Describes the record that `POST` makes at each collection, with the field that is shown once. */
 const CREATIONS: Record<
   string,
   { body: (ids: Record<string, number>) => object; secret?: string }
@@ -56,7 +56,7 @@ const CREATIONS: Record<
   '/proxy-nodes': { body: () => ({ name: 'repeated' }), secret: 'credential' },
 };
 
-/** Another body for the same key. */
+/** Holds another body for the same key. */
 const OTHER: Record<string, object> = {
   '/users': { username: 'other' },
   '/keys': { name: 'other' },
@@ -112,7 +112,7 @@ describe('Idempotency-Key on every POST that creates', () => {
   });
 });
 
-/** One record of each kind, and two changes of it. */
+/** Makes one record of each kind, and two changes of it. */
 async function records(): Promise<Record<string, { path: string; changes: [object, object] }>> {
   const { id: userId } = await plane.createUser('tagged');
   const model = (await go('POST', '/models', { name: 'tagged' })).body.id;

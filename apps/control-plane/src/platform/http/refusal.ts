@@ -2,11 +2,11 @@ import { brokenRule, refusedField, type FieldError } from './field-faults.ts';
 import { REFUSALS, type RefusalCode } from './refusals.ts';
 
 export interface RefusalContext {
-  /** A sentence about this request, which the caller sees. */
+  /** Is a sentence about this request, which the caller sees. */
   detail?: string;
   errors?: FieldError[];
   retryAfterSeconds?: number;
-  /** The cause, for the operator's log only. */
+  /** Is the cause, for the operator's log only. */
   cause?: unknown;
 }
 

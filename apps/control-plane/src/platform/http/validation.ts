@@ -6,7 +6,7 @@ import { Refusal } from './refusal.ts';
 interface Issue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
-  /** zod's list of unknown fields, which carries no path of its own. */
+  /** Is zod's list of unknown fields, which carries no path of its own. */
   readonly keys?: readonly string[];
   /** zod's kind of issue; `custom` is one of our rules. */
   readonly code?: string;

@@ -6,7 +6,7 @@ import type { Request, Response, NextFunction } from 'express';
 export interface Visitor {
   /** The server makes the id. An id from outside is never accepted, because a caller could write into our logs with it. */
   requestId: string;
-  /** The address of the peer, or the one that a trusted proxy states. */
+  /** Is the address of the peer, or the one that a trusted proxy states. */
   address: string;
   /** The client's user agent, cut to a limit, for lists of sessions. */
   userAgent: string;

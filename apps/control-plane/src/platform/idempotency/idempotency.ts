@@ -16,15 +16,15 @@ const storedRow = z.object({ request_hash: z.string(), response_body: z.unknown(
 export interface IdempotentRequest {
   /** The caller and not the account acted on: a key belongs to its sender. */
   userId: number;
-  /** The fixed name of the route, for example `POST /wallet/recharge`. */
+  /** Is the fixed name of the route, for example `POST /wallet/recharge`. */
   route: string;
-  /** The value of `@IdempotencyKey()`. Without a key every call counts. */
+  /** Is the value of `@IdempotencyKey()`. Without a key every call counts. */
   key: string | undefined;
-  /** Everything that decides the effect: the parsed body and path ids. Two bodies are compared by hash. */
+  /** Is everything that decides the effect: the parsed body and path ids. Two bodies are compared by hash. */
   body: unknown;
-  /** The status that the route answers. It is stored with the answer. */
+  /** Is the status that the route answers. It is stored with the answer. */
   status: number;
-  /** The fields of the answer that are shown once. They are stored, and returned to a repeated call, as null. */
+  /** Names the fields of the answer that are shown once. They are stored, and returned to a repeated call, as null. */
   secrets?: readonly string[];
 }
 
@@ -47,7 +47,7 @@ export class Idempotency {
 
   /**
    * Runs `work` in a transaction at most once per (user, route, key) and stores its answer in the same transaction. Throws idempotency_in_progress
-   * (409) while another call holds the key, and idempotency_key_reused (422) for another body. Stores nothing when `work` throws.
+   * (409) while another call holds the key, and idempotency_key_reused (422) for another body. It stores nothing when `work` throws.
    */
   async run<T extends object>(
     request: IdempotentRequest,

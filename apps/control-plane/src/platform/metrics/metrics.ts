@@ -10,12 +10,12 @@ import {
 } from 'prom-client';
 
 const LATENCY_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** Prometheus waits 10 s for a scrape. A collector that takes longer than this is left out. */
+/** Prometheus waits 10 s for a scrape. Each collector that takes longer than this is omitted. */
 const COLLECT_TIMEOUT_MS = 4_000;
 /** A timer samples the event loop's delay, and each sample wakes an idle process. */
 const EVENT_LOOP_SAMPLE_MS = 100;
 
-/** Sets gauges for a scrape. When it fails its gauges are absent, because an old figure would look current. */
+/** Sets gauges for a scrape. If it fails, its gauges are absent, because an old figure would look current. */
 export interface Collector {
   readonly name: string;
   readonly gauges: readonly Gauge[];
@@ -90,7 +90,7 @@ export class Metrics {
     });
   }
 
-  /** Returns the figures in the OpenMetrics format. Scrapes at the same moment share one reading. */
+  /** Returns the figures in the OpenMetrics format. All scrapes at the same moment share one reading. */
   text(): Promise<string> {
     this.running ??= this.read().finally(() => (this.running = undefined));
     return this.running;
@@ -121,11 +121,11 @@ export class Metrics {
 export interface ServedRequest {
   readonly requestId: string;
   readonly method: string;
-  /** The declared route, never the requested path. */
+  /** Is the declared route, never the requested path. */
   readonly route: string;
   readonly status: number;
   readonly durationMs: number;
-  /** The ids of the request's trace; null when it is not kept. */
+  /** Holds the ids of the request's trace; null when it is not kept. */
   readonly trace: TraceContext | null;
 }
 

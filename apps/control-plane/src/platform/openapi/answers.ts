@@ -10,14 +10,14 @@ export interface AnswersNote {
   /** null means that the answer has no content. */
   schema: z.ZodType | null;
   refuses: readonly RefusalCode[];
-  /** True when `?format=csv` returns a file. */
+  /** Is true when `?format=csv` returns a file. */
   isAlsoCsv: boolean;
   /** True for server-sent events; the schema then describes one event. */
   isStream: boolean;
 }
 
 interface AnswersOptions {
-  /** The codes of this route beyond those of every route of its kind. Specs fail on a code that is not listed here. */
+  /** Lists the codes of this route beyond those of every route of its kind. Specs fail on a code that is not listed here. */
   refuses?: readonly RefusalCode[];
   isAlsoCsv?: boolean;
 }

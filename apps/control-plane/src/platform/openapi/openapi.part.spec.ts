@@ -154,7 +154,7 @@ describe('the API document', () => {
     const documented = new Set(
       Object.values(document.components.responses).flatMap((response) => response['x-codes']),
     );
-    // Codes of notices and of unknown paths, which are no routes of the interface.
+    // Lists codes of notices and of unknown paths, which are no routes of the interface.
     const elsewhere = ['payment_mismatch', 'invalid_signature', 'method_not_allowed'];
     expect(
       Object.keys(REFUSALS)

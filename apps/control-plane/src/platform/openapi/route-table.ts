@@ -12,12 +12,12 @@ import {
 
 export interface RouteEntry {
   method: string;
-  /** The declared path below the prefix, for example `/users/:id/freeze`. */
+  /** Is the declared path below the prefix, for example `/users/:id/freeze`. */
   path: string;
   permission: PermissionLevel;
-  /** True when access tokens cannot reach the route. */
+  /** Is true when access tokens cannot reach the route. */
   isSessionOnly: boolean;
-  /** The bodies for which the route needs a recently entered password. */
+  /** Names the bodies for which the route needs a recently entered password. */
   freshPassword: FreshPasswordRule | undefined;
   controller: string;
   handler: string;
@@ -44,7 +44,7 @@ export class RouteTable implements OnApplicationBootstrap {
     this.routes();
   }
 
-  /** Throws when a route declares no permission. */
+  /** Returns the routes; throws when one declares no permission. */
   routes(): RouteEntry[] {
     return (this.found ??= this.find());
   }

@@ -19,7 +19,7 @@ describe('fifty connection tests beside two hundred sign-ins, and a DNS server t
   beforeAll(async () => {
     server.on('message', (question, { port, address }) => {
       asked.add(question.toString('latin1', 13, 23));
-      // No such name (RFC 1035).
+      // The answer says that there is no such name (RFC 1035).
       const answer = () => server.send(question.fill('\x81\x83', 2, 4, 'latin1'), port, address);
       if (isSilent) answers.push(answer);
       else answer();

@@ -18,7 +18,7 @@ beforeAll(async () => {
 }, 30_000);
 afterAll(() => services?.stop());
 
-/** Timers that keep this process alive. */
+/** Counts the timers that keep this process alive. */
 const timers = (): number =>
   process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
 

@@ -32,7 +32,7 @@ interface OpenQueue {
 export class QueueBacklog implements OnApplicationShutdown {
   private readonly logger = new Logger('queues');
   private readonly opened = new Map<QueueName, OpenQueue>();
-  /** The oldest job of each queue at the last check. */
+  /** Holds the oldest job of each queue at the last check. */
   private readonly oldest = new Map<QueueName, string>();
 
   constructor(

@@ -22,7 +22,7 @@ let config: Config;
 let backlog: QueueBacklog;
 const processes: QueueWorkers[] = [];
 const metrics: Metrics[] = [];
-/** Jobs taken, by process. */
+/** Counts the jobs taken, by process. */
 const taken: number[] = Array<number>(PROCESSES).fill(0);
 
 beforeAll(async () => {
@@ -52,7 +52,7 @@ afterAll(async () => {
   await services?.stop();
 });
 
-/** One that notes the jobs it takes at `index` of `taken`. */
+/** Starts a process that notes the jobs it takes at `index` of `taken`. */
 function startProcess(index: number): void {
   const own = new Metrics();
   const workers = new QueueWorkers(config, backlog, own);
@@ -62,7 +62,7 @@ function startProcess(index: number): void {
   metrics.push(own);
 }
 
-/** The number of replaced workers, by process. */
+/** Counts the replaced workers, by process. */
 async function replaced(): Promise<number[]> {
   const texts = await Promise.all(metrics.map((own) => own.text()));
   return texts.map((text) =>
@@ -90,11 +90,11 @@ test('each process takes jobs again when the primary of the queue is gone for go
   await primary?.kill('SIGKILL');
   await allTakeJobs();
   expect(primary?.isRunning).toBe(false);
-  // By themselves.
+  // The workers took the jobs by themselves.
   expect(await replaced()).toEqual(taken.map(() => 0));
 }, 150_000);
 
-/** An answer that comes only after its test, so that the worker that waits for it can end. */
+/** The answer comes only after its test, so that the worker that waits for it can end. */
 const late = Promise.withResolvers<void>();
 
 const BROKEN: readonly [what: string, method: string, implementation: () => Promise<void>][] = [

@@ -4,7 +4,7 @@ import { StandstillWatch } from './standstill-watch.ts';
 beforeEach(() => void jest.useFakeTimers());
 afterEach(() => void jest.useRealTimers());
 
-/** Seconds until a worker that takes no jobs is replaced, null when it is not within two minutes; `answers` to the looks, one each 5 s. */
+/** Returns the seconds until a worker that takes no jobs is replaced, null when it is not within two minutes; `answers` gives the answer to each look, one each 5 s. */
 async function replacedAfter(
   answers: (look: number) => Promise<number>,
   { running = 0 } = {},

@@ -1,9 +1,9 @@
 const LOOK_MS = 5_000;
-/** Six checks take half a minute; an idle worker asks at least every ten seconds. A check whose answer is lost delays detection by one check. */
+/** Six checks take half a minute; an idle worker asks at least every ten seconds. Each check whose answer is lost delays detection by one check. */
 const LOOKS_MAX = 6;
 
 interface StandstillWatchOptions {
-  /** The number of jobs that the worker may run at the same time. */
+  /** Is the number of jobs that the worker may run at the same time. */
   concurrency: number;
   /** Returns the number of jobs that a worker could take now. */
   waiting: () => Promise<number>;

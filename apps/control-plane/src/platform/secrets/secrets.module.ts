@@ -2,9 +2,9 @@ import { Global, Module } from '@nestjs/common';
 import { createControlPlaneMac, createSecretBox, encryptionKeysOf } from '@tollgate/contracts';
 import { CONFIG, type Config } from '../../config.ts';
 
-/** The injection token of the box that seals secrets for their rows: `@Inject(SECRET_BOX) box: SecretBox`. */
+/** Is the injection token of the box that seals secrets for their rows: `@Inject(SECRET_BOX) box: SecretBox`. */
 export const SECRET_BOX = Symbol('SECRET_BOX');
-/** The injection token of the MAC that signs messages to nodes in Redis: `@Inject(CONTROL_PLANE_MAC) mac: ControlPlaneMac`. */
+/** Is the injection token of the MAC that signs messages to nodes in Redis: `@Inject(CONTROL_PLANE_MAC) mac: ControlPlaneMac`. */
 export const CONTROL_PLANE_MAC = Symbol('CONTROL_PLANE_MAC');
 
 @Global()

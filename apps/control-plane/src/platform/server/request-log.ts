@@ -10,7 +10,7 @@ export interface Watching {
   readonly pino: Pino;
   readonly metrics: Metrics;
   readonly tracing: Tracing | null;
-  /** The log level of request lines. */
+  /** Is the log level of request lines. */
   readonly level: 'info' | 'debug';
 }
 

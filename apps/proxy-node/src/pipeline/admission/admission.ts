@@ -14,7 +14,7 @@ import type { ClientReply } from '../../http/client-reply.ts';
 import type { ChargedPrice } from '../../journal/open-hold.ts';
 import type { HoldHandle } from '../../usage/usage-recorder.ts';
 
-/** The part of `MeteringStore` admission needs. */
+/** Is the part of `MeteringStore` that admission needs. */
 export interface AdmissionStore {
   admit(request: AdmitRequest): Promise<AdmitReply>;
   access(request: AccessRequest): Promise<AccessReply>;
@@ -27,19 +27,19 @@ export interface AdmissionLimits {
   sliceOutputTokens: number;
 }
 
-/** One admitted request: who, at which price, with which hold. The holder of this must settle it. */
+/** Describes an admitted request: who asks, at which price, with which hold. The code that has it must settle it. */
 export interface Admitted {
   readonly accountId: number;
   readonly keyId: number;
   readonly keyHash: string;
   readonly subscriptionId: number;
-  /** On budgets, as `readClaims` reads them; '' without any. */
+  /** Holds its claims on budgets, as `readClaims` reads them; '' without any. */
   readonly claims: string;
   readonly price: ChargedPrice;
   readonly plan: HoldPlan;
-  /** The exact tokens of the prompt's text, if the hold required them. */
+  /** Counts the exact tokens of the prompt's text, if the hold required them. */
   readonly exactTextTokens: number | null;
-  /** The limit of each choice, to be written into the upstream request; null for embeddings. */
+  /** Is the limit of each choice, to be written into the upstream request; null for embeddings. */
   readonly outputLimit: number | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly hold: HoldHandle;
@@ -51,15 +51,15 @@ export interface Admission {
   addressHex: string;
   ask: Ask;
   model: SnapshotModel;
-  /** Names of the model at the upstreams that may serve the request. */
+  /** Holds the names of the model at the upstreams that may serve the request. */
   upstreamModels: readonly string[];
   price: ChargedPrice;
-  /** The client of the request, which waits for tokens only while its client is connected. */
+  /** Is the client of the request, which waits for tokens only while its client is connected. */
   client: Pick<ClientReply, 'isGone' | 'onGone'>;
-  /** For budgets that count each session or each end user by itself. None by default. */
+  /** Names the session and the end user, for budgets that count each of them by itself. The default is none. */
   scopes?: NamedScopes;
-  /** False for a request that the key's windows have counted already. True by default. */
+  /** Is false for a request that the key's windows have counted already. The default is true. */
   isCounted?: boolean;
-  /** The overrun of an upstream that may serve the request and exceeds its limits; null if none does. The hold covers it. */
+  /** Is the overrun of an upstream that may serve the request and exceeds its limits; null if none does. The hold covers it. */
   overrun: Overrun | null;
 }

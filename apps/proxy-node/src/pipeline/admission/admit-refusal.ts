@@ -6,7 +6,7 @@ import { rateLimitHeaders, type Denied } from './rate-limit-headers.ts';
 import { budgetExceeded, valueRequired } from './budget-exceeded.ts';
 import { rechargePending } from './recharge-waits.ts';
 
-/** Model lists and token counts a minute of a key: its rpm, if that is more than the first; the second where it has none. A coding agent counts 25 prompts at once. */
+/** Bounds the model lists and token counts a minute of a key: it may make as many as its rpm, if that is more than the first value, and the second where it has no rpm. A coding agent counts 25 prompts at once. */
 export const INQUIRIES_PER_MINUTE = 60;
 export const INQUIRIES_WITHOUT_RPM = 600;
 const FENCED_RETRY_MS = 2_000;
@@ -24,7 +24,7 @@ export function isTooLong(reply: AdmitReply | null): boolean {
   return reply?.kind === 'input_too_long' || reply?.kind === 'prompt_above_rate';
 }
 
-/** `modelName`: as the request names it. `minTokens`: with so many it would have been admitted. */
+/** Returns the refusal for this reply. `modelName` is as the request names it; with `minTokens` it would have been admitted. */
 export function admitRefusal(
   reply: AdmitReply,
   {
@@ -87,7 +87,7 @@ function promptAboveRate(
   });
 }
 
-/** In the words by which both vendors' clients know that the context is too long. */
+/** Refuses in the words by which both vendors' clients recognise that the context is too long. */
 function inputTooLong(limit: number, promptTokens: number): Refusal {
   return new Refusal('input_too_long', {
     detail: `The key takes prompts within a context length of ${limit} tokens; this one contains up to ${promptTokens} tokens.`,
@@ -132,7 +132,7 @@ export function unavailable(): Refusal {
   return new Refusal('metering_unavailable', { headers: retryHeaders(FENCED_RETRY_MS) });
 }
 
-/** Charged tokens that are there, or come, for a request that was refused for lack of them: its exact count may still fit. Null for other answers. */
+/** Returns the charged tokens that are there, or come, for a request that was refused for lack of them: its exact count may still fit; null for other answers. */
 export function tokensThere(reply: AdmitReply): number | null {
   switch (reply.kind) {
     case 'balance_too_low':

@@ -21,7 +21,7 @@ import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { rechargePending, type RechargeWaits } from './recharge-waits.ts';
 import { holdOf, isDenied, type Bid, type Keys, type Opening, type Trial } from './bid.ts';
 
-/** The one place that asks Redis whether a request may run. Fails closed: whatever it cannot decide is refused (security S47). */
+/** Asks Redis whether a request may run; no other code does. It fails closed: it refuses whatever it cannot decide (security S47). */
 export class Admitter {
   readonly #store: AdmissionStore;
   readonly #recorder: UsageRecorder;
@@ -59,7 +59,7 @@ export class Admitter {
     this.#log = log;
   }
 
-  /** One round trip; a second one only when the prompt's byte bound does not fit and its exact count may. Rejects with Refusal. */
+  /** Takes one round trip, and a second one only when the prompt's byte bound does not fit and its exact count may. Rejects with Refusal. */
   admit(keys: Keys, admission: Admission): Promise<Admitted> {
     try {
       return this.#admit(keys, admission);
@@ -162,7 +162,7 @@ export class Admitter {
     return trial;
   }
 
-  /** Without Redis: refused, unless fail-open is on and may take it. */
+  /** Decides without Redis: the request is refused, unless fail-open is on and may take it. */
   async #admitAlone(keys: Keys, admission: Admission, bid: Bid): Promise<Admitted> {
     const { rid, addressHex, model } = admission;
     for (const key of keys) {
@@ -192,7 +192,7 @@ export class Admitter {
     else failOpen.forget(keyHash);
   }
 
-  /** See `CallerAccess`. */
+  /** Does what `CallerAccess` does. */
   inquire(...asked: Parameters<CallerAccess['inquire']>): Promise<Access> {
     return this.#access.inquire(...asked);
   }

@@ -31,7 +31,7 @@ export function isDenied({ reply }: Trial): boolean {
   return reply !== null && isKeyDenied(reply);
 }
 
-/** The hold that Redis has granted. */
+/** Returns the hold that Redis has granted. */
 export function holdOf(
   { accountId, hash: keyHash }: ParsedApiKey,
   {

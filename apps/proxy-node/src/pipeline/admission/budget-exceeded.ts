@@ -27,14 +27,14 @@ export function budgetExceeded(reply: BudgetExceeded): Refusal {
   return new BudgetSpent(reply, { detail, headers: endsAtMs === null ? {} : waitFor(endsAtMs) });
 }
 
-/** The exact wait, also beyond the minute that SDKs honour: `x-should-retry: false` of each such refusal keeps them from trying again. */
+/** Returns the exact wait, even beyond the minute that SDKs honour: `x-should-retry: false` of each such refusal keeps them from trying again. */
 function waitFor(endsAtMs: number): Record<string, string> {
   return { 'retry-after': String(Math.max(1, Math.ceil((endsAtMs - Date.now()) / 1000))) };
 }
 
 /** The rest of a budget is too small for a request. */
 export class BudgetSpent extends Refusal {
-  /** Its kind, for metrics. */
+  /** Names the kind of the budget, for metrics. */
   readonly budget: SpentBudget;
   /** Another model may answer. */
   readonly fallsBack: boolean;

@@ -81,7 +81,7 @@ export class CallerAccess {
     return callers;
   }
 
-  /** The caller's account, known before the body is read. Without Redis that of a key which fail-open may serve. Throws as `access` does. */
+  /** Returns the caller's account, which is known before the body is read; without Redis, the account of a key that fail-open may serve. Throws as `access` does. */
   async accountOf(keys: Keys, addressHex: string): Promise<number> {
     const access = await this.#access(keys, addressHex);
     if (access !== null) return access.accountId;

@@ -26,8 +26,8 @@ interface Denial {
 }
 
 /**
- * Remembers rate denials for a moment, to keep a client that hammers on its limit from Redis. Only rate denials: a refusal for funds
- * or status must be asked again each time. Never longer than the exact wait. A rate of an account denies all its keys; one for some
+ * Remembers rate denials for a moment, to keep a client that hammers on its limit from Redis. It keeps only rate denials: a refusal for funds
+ * or status must be asked again each time. It keeps none longer than the exact wait. A rate of an account denies all its keys; one for some
  * models denies no other model.
  */
 export class DenyCache {
@@ -39,7 +39,7 @@ export class DenyCache {
     this.#entriesMax = entriesMax;
   }
 
-  /** Keys and accounts. */
+  /** Counts keys and accounts. */
   get size(): number {
     return this.#denials.size;
   }

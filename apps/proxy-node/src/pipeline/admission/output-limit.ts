@@ -6,7 +6,7 @@ interface Grant {
   readonly request: HoldRequest;
   readonly plan: HoldPlan;
   readonly grantedTokens: number;
-  /** The most output that the key allows; 0: any. */
+  /** Limits the output that the key allows; 0 allows any. */
   readonly outputTokensMax?: number | undefined;
 }
 

@@ -14,7 +14,7 @@ const ROWS = [...new Set(RATE_WINDOWS.map(({ counts }) => counts))].map((counts)
   anthropicReset: `anthropic-ratelimit-${counts}-reset`,
 }));
 
-/** A rate that denies a request, and for how long exactly. */
+/** Names a rate that denies a request, and for how long exactly. */
 export interface Denied {
   rate: RateName;
   retryAfterMs: number;
@@ -22,7 +22,7 @@ export interface Denied {
 
 /**
  * Returns the headers about the limits of a key and its account: OpenAI's names and Anthropic's for the tightest window of requests and of tokens, and all
- * windows by draft-ietf-httpapi-ratelimit-headers-10 (still a draft, so it is written here and nowhere else). Empty for a key without limits.
+ * windows by draft-ietf-httpapi-ratelimit-headers-10 (still a draft, so it is written here and nowhere else). It is empty for a key without limits.
  */
 export function rateLimitHeaders(
   windows: readonly WindowState[],

@@ -23,7 +23,7 @@ interface Waiter {
 }
 
 /**
- * Requests that wait for a purchase of auto-recharge which is due. They ask Redis again when the control plane says that their subscription has
+ * Holds the requests that wait for a purchase of auto-recharge which is due. They ask Redis again when the control plane says that their subscription has
  * changed, and once at the end, in case the message was lost.
  */
 export class RechargeWaits {
@@ -44,10 +44,7 @@ export class RechargeWaits {
     for (const waiter of this.#waiting.get(nameOf(subscription)) ?? []) waiter.wake?.();
   }
 
-  /**
-   * Calls `again` until it answers something else than undefined: at once, after each change, and when the time is over.
-   * Undefined then. Throws Refusal when too many wait already, ClientGone when the client has left.
-   */
+  /** Calls `again` until it answers something else than undefined: at once, after each change, and when the time is over; it resolves with undefined then. Throws Refusal when too many wait already, ClientGone when the client has left. */
   async until<Answer>(
     hint: FundsHint,
     client: Pick<ClientReply, 'isGone' | 'onGone'>,

@@ -28,9 +28,9 @@ export interface Metered {
 export interface MeterContext {
   readonly reply: ClientReply;
   readonly hold: HoldHandle;
-  /** `splice`: of the attempt that continues a cut answer. */
+  /** Creates the count of one attempt. `splice` belongs to an attempt that continues a cut answer. */
   createTally(splice: Splice | null): Tally;
-  /** The delivered part of a stream that another upstream may continue; null for any other. */
+  /** Is the delivered part of a stream that another upstream may continue; null for any other. */
   readonly delivered: Delivered | null;
   readonly ticker: Ticker;
   readonly receivedMonotonicMs: number;
@@ -44,14 +44,14 @@ export interface MeterContext {
 
 export interface BackgroundSeen {
   readonly upstreamId: number;
-  /** Native. */
+  /** Is the upstream's own id of the response. */
   readonly responseId: string;
 }
 
 /** Gets what came of an answer. */
 export interface MeteredListener {
   metered(metered: Metered): void;
-  /** UpstreamFailure while the client has nothing of an answer, so that another upstream may be asked, and CutAnswer where another one may continue what the client has. */
+  /** Gets an UpstreamFailure while the client has nothing of an answer, so that another upstream may be asked, and a CutAnswer where another one may continue what the client has. */
   failed(error: unknown): void;
 }
 
@@ -75,7 +75,7 @@ export function meteredBy(meter: AnswerMeter, answer: Answer): Promise<Metered> 
 
 /** Passes one request's answer to the client and counts it on the way. One per request; attempts come one after the other. */
 export interface AnswerMeter {
-  /** A new attempt: what an earlier one generated is dropped, as no client received it. */
+  /** Begins a new attempt: what an earlier one generated is dropped, as no client received it. */
   begin(): StreamSink;
   /** When the client leaves, reads the answer on for its usage, or closes it where that ends the bill; keeps the client's connection alive while the upstream is silent. */
   watch(flight: Flight): void;
@@ -93,6 +93,6 @@ export interface AnswerMeter {
   fail(error: unknown): void;
   /** The node stops and waits no longer: ends the answer now, in its protocol's words. */
   cut(): void;
-  /** Always called last. */
+  /** Releases what the meter holds; the caller always calls it last. */
   close(): void;
 }

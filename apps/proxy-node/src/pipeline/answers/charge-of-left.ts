@@ -7,7 +7,7 @@ import type { ClientReply } from '../../http/client-reply.ts';
 import type { HoldHandle } from '../../usage/usage-recorder.ts';
 
 /**
- * The charge of a request whose client left and that brought no answer. What the upstream failed at costs nothing, as if the client had stayed. Where the
+ * Returns the charge of a request whose client left and that brought no answer. What the upstream failed at costs nothing, as if the client had stayed. Where the
  * gateway ended it, the provider has the prompt and bills it, with what was generated unseen by then.
  */
 export async function chargeOfLeft({

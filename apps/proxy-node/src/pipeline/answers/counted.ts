@@ -10,13 +10,13 @@ import { overrunOf, type Doubt, type Judgement, type Overrun } from '@tollgate/m
 export interface Counted {
   usage: TokenUsage;
   basis: ChargeBasis;
-  /** The reason why the upstream's report was not believed, or why an operator should look at it. */
+  /** Is the reason why the upstream's report was not believed, or why an operator should look at it. */
   doubt: Doubt | null;
   /** Prompt tokens that the upstream reported above their bound: they are not charged. */
   excessTokens: number;
-  /** The output above the limit that the upstream was given, or null when there was none. */
+  /** Counts the output above the limit that the upstream was given, or null when there was none. */
   overrun: Overrun | null;
-  /** The ordinary services at which the upstream says it answered. */
+  /** Names the ordinary services at which the upstream says it answered. */
   services?: ReportedUsage['services'];
 }
 
@@ -31,7 +31,7 @@ export const NOTHING_COUNTED: Counted = {
 /** Counts an answer that continues without its request. */
 export const NOT_COUNTED_YET: Counted = { ...NOTHING_COUNTED, basis: 'estimated' };
 
-/** `limit`: of the output, that the upstream was given. `isBelowText`: its report is less than the text of the answer. */
+/** Returns what is charged. `limit` is the limit of the output that the upstream was given. `isBelowText` is true when its report is less than the text of the answer. */
 export function countedAs(
   usage: TokenUsage,
   {

@@ -14,7 +14,7 @@ export class CutAnswer extends UpstreamFailure {
   readonly #resume: (splice: Splice) => void;
   readonly #end: (counted: Counted, error: UpstreamError) => Metered;
 
-  /** `counted`: what is charged up to here. `resume` readies the meter for the next attempt, `end` ends the stream with the error. */
+  /** Takes `counted`, the charge up to here. `resume` readies the meter for the next attempt, `end` ends the stream with the error. */
   constructor(
     broken: UpstreamError,
     {
@@ -38,7 +38,7 @@ export class CutAnswer extends UpstreamFailure {
     if (counted instanceof Promise) counted.catch(() => undefined);
   }
 
-  /** The request by which this candidate continues the answer, within what remains of the limit (tokens); null where no more is than the anchor takes, or the text has none. */
+  /** Returns the request by which this candidate continues the answer, within what remains of the limit (tokens); null where no more tokens remain than the anchor takes, or where the text has no anchor. */
   async askOf(
     ask: Ask,
     {

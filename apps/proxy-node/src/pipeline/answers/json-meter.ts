@@ -23,10 +23,7 @@ import type { StopReason } from './stop-reason.ts';
 import { NOT_COUNTED_YET, type Counted } from './counted.ts';
 import type { Tally } from './tally.ts';
 
-/**
- * A whole JSON answer: read to its end, judged, then sent. Its hold covers its full bound, so there is nothing to count before. A client that leaves does
- * not end it: the provider bills the answer whether or not the client reads it, so it is read for its usage.
- */
+/** Meters a whole JSON answer: reads it to its end, judges it, then sends it. Its hold covers its full bound, so there is nothing to count before. A client that leaves does not end it: the provider bills the answer whether or not the client reads it, so it is read for its usage. */
 export class JsonMeter implements AnswerMeter, BodyConsumer {
   readonly #context: MeterContext;
   readonly #tally: Tally;
@@ -128,7 +125,7 @@ export class JsonMeter implements AnswerMeter, BodyConsumer {
     return withoutMark(this.#further ? Buffer.concat(this.#further) : this.#first);
   }
 
-  /** The failure of an answer that is not read to its end: charged for what arrived, where that is an answer. */
+  /** Returns the failure of an answer that is not read to its end: it is charged for what arrived, where that is an answer. */
   async #chargedFor(tooLarge: AnswerTooLarge): Promise<UpstreamFailure> {
     const answer = this.#answer as Answer;
     answer.close(tooLarge);

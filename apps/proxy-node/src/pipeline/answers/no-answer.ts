@@ -7,7 +7,7 @@ import type { Metered } from './answer-meter.ts';
 import { outcomeOfStop, type StopReason } from './stop-reason.ts';
 import { NOTHING_COUNTED, type Counted } from './counted.ts';
 
-/** The failure of a request that is charged, as its provider bills it. */
+/** Is the failure of a request that is charged, as its provider bills it. */
 export class ChargedFailure extends UpstreamFailure {
   readonly counted: Counted;
 
@@ -20,7 +20,7 @@ export class ChargedFailure extends UpstreamFailure {
 /** Another node, or the next process of this one, takes the request at once. */
 const STOPPED_RETRY_MS = 1_000;
 
-/** The metering of a request that used nothing. */
+/** Returns the metering of a request that used nothing. */
 export function nothing(outcome: Outcome, { status }: ClientReply): Metered {
   return {
     outcome,

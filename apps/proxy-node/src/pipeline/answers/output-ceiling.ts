@@ -6,11 +6,11 @@ import type { StreamReader } from '@tollgate/protocols';
 const PIECE_BYTES = 16 * 1024;
 
 export interface CeilingParts {
-  /** The limit that was given, times the choices. */
+  /** Is the limit that was given, times the choices. */
   limit: number;
-  /** Tokens of the text that is shown, not above the true count. */
+  /** Counts the tokens of the text that is shown and is not above the true count. */
   shownTokens: () => number;
-  /** Tokens of the text that is not shown, as counted. */
+  /** Counts the tokens of the text that is not shown. */
   hiddenTokens: () => number;
   reported: () => Pick<StreamReader, 'usage' | 'hasFinish'> | null;
 }
@@ -22,11 +22,11 @@ export interface CeilingParts {
 export class OutputCeiling {
   readonly #parts: CeilingParts;
   readonly #tokens: number;
-  /** Tokens of shown text that certainly fit. A byte is at most one token, so nothing is counted while the bytes are fewer. */
+  /** Counts the tokens of shown text that certainly fit. A byte is at most one token, so nothing is counted while the bytes are fewer. */
   #sureTokens: number;
   /** There was more text after a finish: of another choice, or of an upstream that does not stop. */
   #isFinishFalse = false;
-  /** The upstream's usage at the last look. */
+  /** Holds the upstream's usage at the last look. */
   #known: StreamReader['usage'] = null;
   #isReportBeyond = false;
 

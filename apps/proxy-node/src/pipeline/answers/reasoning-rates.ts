@@ -1,4 +1,4 @@
-/** Answers of a model that its rate is the median of; odd, so that the median is one of them. */
+/** Bounds how many answers of a model its rate is the median of; it is odd, so that the median is one of them. */
 const SAMPLES_MAX = 33;
 /** Fewer are no rate: a single odd answer must not set the price of a hang-up. */
 const SAMPLES_MIN = 5;
@@ -6,9 +6,9 @@ const MODELS_MAX = 4_096;
 
 /** Holds the tokens of one answer that were generated without being shown. */
 export interface Unseen {
-  /** Output tokens beyond what its text can have been: at most one token for each character. */
+  /** Counts the output tokens beyond what its text can have been: at most one token for each character. */
   tokens: number;
-  /** From the sending of the request to its first content; of a JSON answer to its end. */
+  /** Lasts from the sending of the request to its first content; for a JSON answer, to its end. */
   silentMs: number;
 }
 
@@ -24,7 +24,7 @@ export interface ReasoningRate {
  * reported: the provider also bills hidden reasoning.
  */
 export class ReasoningRates {
-  /** Tokens per millisecond, oldest first. */
+  /** Holds rates in tokens per millisecond, oldest first. */
   readonly #samples = new Map<number, number[]>();
 
   of(modelId: number): ReasoningRate {

@@ -2,8 +2,8 @@ import type { ContinuedOptions, PromptFacts } from '@tollgate/protocols';
 
 /** Describes how an attempt continues an answer that was cut. */
 export interface Splice extends ContinuedOptions {
-  /** The prompt of the request that asks for the rest. */
+  /** Is the prompt of the request that asks for the rest. */
   readonly prompt: PromptFacts;
-  /** Tokens that are left of the limit. */
+  /** Counts the tokens that are left of the limit. */
   readonly outputTokens: number;
 }

@@ -210,7 +210,7 @@ test('without a report a known family is charged as its providers count, within 
   });
 });
 
-/** The limit of `tallyOf`. */
+/** Is the limit of `tallyOf`. */
 const CEILING = outputCeiling(100);
 
 const figure = fc.oneof(

@@ -34,28 +34,25 @@ import { countedAs, type Counted } from './counted.ts';
 /** Prompts up to this size are tokenised at once (about 2 ms, 6 for the worst); longer ones in batches beside other requests. */
 const PROMPT_AT_ONCE_BYTES = 16 * 1024;
 
-/** The average for common text. */
+/** Is the average for common text. */
 const BYTES_PER_TOKEN = 4;
 
-/**
- * The gateway's own count of one attempt, beside what the upstream reports. The prompt is only tokenised on demand: a request whose
- * usage is reported never pays for it.
- */
+/** Is the gateway's own count of one attempt, kept beside what the upstream reports. The prompt is only tokenised on demand: a request whose usage is reported never pays for it. */
 export class Tally {
   readonly #prompt: PromptFacts;
   readonly #bounds: UsageBounds;
   readonly #besideTextTokens: number;
   readonly #output = new TokenCounter();
-  /** The part of the output that is not shown; see `StreamSink`. */
+  /** Counts the part of the output that is not shown; see `StreamSink`. */
   readonly #hidden = new TokenCounter();
   #outputChars = 0;
-  /** The tokens of the prompt's text; null until it is tokenised. */
+  /** Counts the tokens of the prompt's text; null until it is tokenised. */
   #textTokens: number | null;
   #isCountingPrompt = false;
   readonly #calls = new CallCount();
   readonly #closer: CloserEstimate | null;
 
-  /** `plan`: of the hold. `exactTextTokens`: of the prompt, where admission has tokenised it. */
+  /** Takes the `plan` of the hold, and the `exactTextTokens` of the prompt where admission has tokenised it. */
   constructor({
     prompt,
     plan,
@@ -65,7 +62,7 @@ export class Tally {
     prompt: PromptFacts;
     plan: Pick<HoldPlan, 'bounds' | 'besideTextTokens'>;
     exactTextTokens?: number | null;
-    /** The estimate of the model's family; null if none is known. */
+    /** Is the estimate of the model's family; null if none is known. */
     closer?: CloserEstimate | null;
   }) {
     this.#prompt = prompt;
@@ -80,7 +77,7 @@ export class Tally {
     this.#calls.begin();
   }
 
-  /** All calls of an answer that came as a whole. */
+  /** Takes all calls of an answer that came as a whole. */
   calledInAll(calls: WholeCalls): void {
     this.#calls.takeAll(calls);
   }
@@ -92,7 +89,7 @@ export class Tally {
     this.#outputChars += text.length;
   }
 
-  /** The length of the generated text. */
+  /** Is the length of the generated text. */
   get outputChars(): number {
     return this.#outputChars;
   }
@@ -130,7 +127,7 @@ export class Tally {
     return { ...prompt, ...output };
   }
 
-  /** Output tokens that are certain so far, by our own count. */
+  /** Counts the output tokens that are certain so far, by our own count. */
   get outputTokens(): number {
     return this.#output.tokens;
   }
@@ -144,7 +141,7 @@ export class Tally {
     return this.#hidden.tokensIfEnded;
   }
 
-  /** The limit that the upstream was given, times the choices. */
+  /** Is the limit that the upstream was given, times the choices. */
   get outputLimit(): number {
     return this.#bounds.outputTokens;
   }

@@ -12,7 +12,7 @@ const KEY_CHARS_MAX = 256;
 
 /**
  * Takes the key from `Authorization: Bearer` and from `x-api-key`, or `x-goog-api-key` without one: SDKs of both protocols use either (docs/design/protocols.md#keys-and-versions), and a stale one beside
- * a good one is common. No I/O. Throws Refusal when no key is presented at all.
+ * a good one is common. O. Throws/O. Throws Refusal when no key is presented at all.
  */
 export function authenticate(headers: IncomingHttpHeaders): Credentials {
   const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];

@@ -4,14 +4,14 @@ import type { ClientReply } from '../../http/client-reply.ts';
 import type { ObservedRequest } from '../../observe/observed-request.ts';
 import { traceIds } from '../../observe/observer.ts';
 
-/** A request as it arrived, before anything of it is read. */
+/** Describes a request as it arrived, before anything of it is read. */
 export interface ClientRequest {
   readonly rid: string;
-  /** The id that the caller gave the request; null without one. */
+  /** Is the id that the caller gave the request; null without one. */
   readonly callerId: string | null;
   readonly protocol: ClientProtocol;
   readonly isCompaction: boolean;
-  /** The part of a request that its path says; absent where the body says all. */
+  /** Is the part of a request that its path says; absent where the body says all. */
   readonly call?: PathCall;
   readonly shape: ErrorShape;
   readonly incoming: IncomingMessage;
@@ -19,9 +19,9 @@ export interface ClientRequest {
   readonly addressHex: string;
   /** Follows it for trace and access log; null while both are off. */
   readonly observed: ObservedRequest | null;
-  /** Unix ms. */
+  /** Is in Unix ms. */
   readonly receivedAtMs: number;
-  /** The same moment by `monotonicMs`, for durations. */
+  /** Is the same moment by `monotonicMs`, for durations. */
   readonly receivedMonotonicMs: number;
 }
 

@@ -32,7 +32,7 @@ test('a prompt that turns out too long is not tokenised to its end, and others h
   const early = turns;
   expect(await countPrompt(promptOf(whole))).toBe(500_001);
   isCounting = false;
-  // A turn for every 4,096 characters: 550 for all of it.
+  // All of the text takes 550 turns, one for every 4,096 characters.
   expect(early).toBeGreaterThan(10);
   expect(early).toBeLessThan((turns - early) / 10);
 });

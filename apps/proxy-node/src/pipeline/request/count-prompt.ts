@@ -2,13 +2,10 @@ import { BYTES_PER_TOKEN_MAX, countTokensGently } from '@tollgate/metering/token
 import type { PromptFacts } from '@tollgate/protocols';
 import { nextTurn } from '../../next-turn.ts';
 
-/** About what the largest context windows hold. More text than any model reads must not be tokenised in full: the rest is counted by its bytes. */
+/** Is about what the largest context windows hold. More text than any model reads must not be tokenised in full: the rest is counted by its bytes. */
 export const TOKENISED_CHARS_MAX = 4 * 1024 * 1024;
 
-/**
- * Tokens of the prompt's text, to replace the byte bound where that does not fit: never below the count. Beside other requests, a batch at a time.
- * Above `tokensMax` the answer is some number above it: what is certainly too long is not tokenised at all, the rest only until that is certain.
- */
+/** Counts the tokens of the prompt's text, to replace the byte bound where that does not fit; the result is never below the true count. Beside other requests it counts a batch at a time. Above `tokensMax` the answer is some number above it: what is certainly too long is not tokenised at all, the rest only until that is certain. */
 export async function countPrompt(
   { textBytes, text }: Pick<PromptFacts, 'textBytes' | 'text'>,
   tokensMax = Infinity,

@@ -17,18 +17,18 @@ import { routesToFiles, routesToStored } from './stored-routes.ts';
 import { routesToThread } from './thread-routes.ts';
 import { termsOf, type Terms } from './premiums.ts';
 
-/** Parsed within a few milliseconds. */
+/** A body up to this size is parsed within a few milliseconds. */
 const LARGE_BODY_BYTES = 256 * 1024;
 
-/** A request that can be served, if its caller may. */
+/** Describes a request that can be served, if its caller may send it. */
 export interface Asked extends Terms {
   readonly ask: Ask;
   readonly model: SnapshotModel;
   readonly candidates: CandidateGroups;
-  /** Names of the model at the upstreams that may serve it. */
+  /** Holds the names of the model at the upstreams that may serve it. */
   readonly upstreamModels: readonly string[];
   readonly stored: NamedStored;
-  /** `Threaded.resend`. */
+  /** Is `Threaded.resend`. */
   readonly resend: Error | null;
 }
 
@@ -42,7 +42,7 @@ export function askOf(
     : parseAsk(protocol, raw, { isCompaction, call });
 }
 
-/** Returns the model that a request names, its routes, and the terms on which it is served. Throws Refusal and InvalidRequest. */
+/** Returns the model that a request names, its routes, and the terms on which it is served. Throws Refusal or InvalidRequest. */
 export function routesFor(
   sent: Ask,
   {

@@ -15,7 +15,7 @@ import { Refusal } from '../../refusals.ts';
 import type { CandidateGroups } from '../../snapshot/routing-index.ts';
 import type { ChargedPrice } from '../../journal/open-hold.ts';
 
-/** In millionths. */
+/** Is in millionths. */
 const MULTIPLIER_OF_ONE = 1_000_000;
 
 /** At which price a request runs, and which of its fields may not pass. */
@@ -68,10 +68,7 @@ function hasCallPrice({ calls }: NeededPremium, price: PriceVersion): boolean {
   return CALL_ROWS.some(({ key, name }) => key === calls && price[`weight_${name}`] !== undefined);
 }
 
-/**
- * The price of an answer that says it was made at these ordinary services: without the multipliers of the dearer ones that were asked for, and never above
- * what was held for. `versions`: of the model, to which the price belongs.
- */
+/** Returns the price of an answer that says it was made at these ordinary services: without the multipliers of the dearer ones that were asked for, and never above what was held for. `versions` are those of the model to which the price belongs. */
 export function priceAsAnswered(
   price: ChargedPrice,
   versions: readonly PriceVersion[],
@@ -109,7 +106,7 @@ function plainOf(price: PriceVersion): ChargedPrice {
   return plain;
 }
 
-/** Fields that no table knows, where an upstream that may answer takes known ones only. It drops them for all routes: which one answers is not known yet. */
+/** Returns the fields that no table knows, where an upstream that may answer takes known ones only. They are dropped for all routes: which one answers is not known yet. */
 export function unknownHere(
   ask: Pick<Ask, 'protocol' | 'body'>,
   candidates: CandidateGroups,

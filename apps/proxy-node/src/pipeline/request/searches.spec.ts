@@ -11,7 +11,7 @@ const SEARCH = { tools: [{ ...TOOL, max_uses: 2 }] };
 
 let node: NodeUnderTest;
 let upstream: LocalUpstream;
-/** The searches that the upstream reports. */
+/** Counts the searches that the upstream reports. */
 let searched: object = {};
 
 beforeAll(async () => {

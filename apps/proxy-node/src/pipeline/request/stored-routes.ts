@@ -11,7 +11,7 @@ import type { Candidate, CandidateGroups } from '../../snapshot/routing-index.ts
 import type { OpenStored } from '../../upstream/stored-ids.ts';
 
 /**
- * A request that continues from what an upstream has stored can be served by that upstream alone. Throws Refusal where nothing is stored for its caller.
+ * Returns the routes: a request that continues from what an upstream has stored can be served by that upstream alone. Throws Refusal where nothing is stored for its caller.
  * An item that no upstream stores may be one of a translated answer: the routes that translate say what becomes of it.
  */
 export function routesToStored(
@@ -39,7 +39,7 @@ export function routesToStored(
     : storedElsewhere(named?.id ?? '', param);
 }
 
-/** A request that names files of a provider's account goes to upstreams that let their customers do so. Throws InvalidRequest where none does. */
+/** Returns the routes: a request that names files of a provider's account goes to upstreams that let their customers do so. Throws InvalidRequest where none does. */
 export function routesToFiles(
   ask: Pick<Ask, 'protocol' | 'body'>,
   candidates: CandidateGroups,

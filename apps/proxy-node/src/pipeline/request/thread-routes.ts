@@ -3,19 +3,16 @@ import { Refusal } from '../../refusals.ts';
 import type { Candidate, CandidateGroups } from '../../snapshot/routing-index.ts';
 import type { OpenStored } from '../../upstream/stored-ids.ts';
 
-/** A request by the routes that can serve it. */
+/** Describes a request by the routes that can serve it. */
 export interface Threaded {
   readonly ask: Ask;
   readonly candidates: CandidateGroups;
-  /**
-   * The client gets this in place of a failure of these routes, and of a refusal of the hold: with the messages themselves the request may be served. Null where it
-   * would not, and for a request that asks for no thread.
-   */
+  /** The client gets this in place of a failure of these routes, and of a refusal of the hold: with the messages themselves the request may be served; null where it would not, and for a request that asks for no thread. */
   readonly resend: Error | null;
 }
 
 /**
- * A message thread is in one account of one provider: it is opened at the upstreams that its model prefers, if they keep threads, and continued at its own. The
+ * Returns the routes: a message thread is in one account of one provider: it is opened at the upstreams that its model prefers, if they keep threads, and continued at its own. The
  * request that continues one is sized by what its id says of it. Throws InvalidRequest, and Refusal where there is nothing to continue.
  */
 export function routesToThread(

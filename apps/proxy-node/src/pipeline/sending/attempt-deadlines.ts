@@ -10,7 +10,7 @@ const REASONING_SILENCE_MS = 300_000;
 /** A JSON answer comes whole, so its first byte may take as long as all of a long answer. */
 const JSON_FIRST_BYTE_MS = 300_000;
 const REASONING_JSON_FIRST_BYTE_MS = 600_000;
-/** The limits of an upstream for which no operator has set any: `schema/routing.ts` of the control plane's migrations. */
+/** Is the limit of an upstream for which no operator has set any: `schema/routing.ts` of the control plane's migrations. */
 const UNSET_MS = 120_000;
 
 interface Waiting {
@@ -35,7 +35,7 @@ interface Stake {
 export class AttemptLimits {
   readonly #paces: RoutePaces;
 
-  /** `workers`: processes of the node. */
+  /** Takes the number of processes of the node as `workers`. */
   constructor(workers: number) {
     this.#paces = new RoutePaces(workers);
   }
@@ -94,7 +94,7 @@ export function deadlinesFor(
   };
 }
 
-/** False on the last route, where an operator has set limits, where a model thinks, searches by itself or has tools of its provider at work in silence, and where `replay` forbids another attempt. */
+/** Returns whether the route's own pace bounds the wait. It does not on the last route, where an operator has set limits, where a model thinks, searches by itself or has tools of its provider at work in silence, and where `replay` forbids another attempt. */
 export function isPaced(
   { route, upstream }: Candidate,
   { model: { failover, reads_more_than_sent: reads }, isStream, hasOther }: Waiting,

@@ -21,15 +21,15 @@ import type { RouteUse, UpstreamHealth } from '../../upstream/upstream-health.ts
 
 export type RouteAttempt = UsageFinal['attempts'][number];
 
-/** The wire shape's own limit. */
+/** Is the wire shape's own limit. */
 export const ATTEMPTS_SHOWN_MAX = 16;
 
-/** The body that goes upstream. */
+/** Describes the body that goes upstream. */
 export interface Outbound {
   readonly rid: string;
   readonly accountId: number;
   readonly modelId: number;
-  /** The model's setting. */
+  /** Is the model's setting. */
   readonly cachesPrompts: boolean;
   readonly ask: Ask;
   readonly openStored: OpenStored;
@@ -41,11 +41,11 @@ export interface Outbound {
   readonly observed: ObservedRequest | null;
 }
 
-/** A 2xx answer whose body is still to come. `close` must be called once when it is read or given up. */
+/** Describes a 2xx answer whose body is still to come. `close` must be called once when it is read or given up. */
 export interface Answer {
   readonly call: UpstreamCall;
   readonly exchange: Exchange;
-  /** Present for streams. */
+  /** Is present for streams. */
   readonly reader: StreamReader | null;
   readonly attempt: RouteAttempt;
   readonly upstreamId: number;
@@ -62,7 +62,7 @@ export interface Flight {
   /** Ends this attempt at once, whatever it waits for. */
   abort(reason: string): void;
   readonly reader: StreamReader | null;
-  /** Called once, at once where it is known already. */
+  /** Calls the listener once, and at once where the answer is known already. */
   answerTo(listener: AnswerListener): void;
   /** The request is on its way to the provider, which may bill it from here on. */
   isSent(): boolean;

@@ -34,7 +34,7 @@ export interface Dispatch {
   readonly sink: StreamSink;
   readonly attempts: RouteAttempt[];
   readonly deadlines: CallDeadlines;
-  /** On a connection of its own, instead of a kept one. */
+  /** Is true for an attempt on a connection of its own, instead of a kept one. */
   readonly isAnew: boolean;
 }
 
@@ -125,7 +125,7 @@ export class Forwarder {
     });
   }
 
-  /** The field of the request that this route's model refuses, so that a repetition leaves it out; null when the failure is another. */
+  /** Returns the field of the request that this route's model refuses, so that a repetition omits it; null when the failure is another. */
   learn({ route }: Candidate, failure: UpstreamFailure): RefusableField | null {
     return this.#refused.learn(route, failure);
   }
@@ -182,7 +182,7 @@ export class Forwarder {
   }
 }
 
-/** The request of an attempt, which is the last of its `attempts` when it is sent. */
+/** Describes the request of an attempt, which is the last of its `attempts` when it is sent. */
 interface Sent {
   readonly outbound: Outbound;
   readonly attempts: readonly RouteAttempt[];
@@ -194,7 +194,7 @@ interface Sent {
   readonly onError: (failed: FailedAttempt) => void;
 }
 
-/** An attempt whose answer is still to come. */
+/** Is an attempt whose answer is still to come. */
 class AwaitedHead implements HeadListener {
   readonly #attempt: Attempt;
   readonly #sent: Sent;

@@ -7,7 +7,7 @@ import { startLocalUpstream, type LocalUpstream } from '../../testing/local-upst
 import { startNodeUnderTest, type NodeUnderTest } from '../../testing/node-under-test.ts';
 
 export const USED = 7;
-/** Streams after which the node knows what is slow. */
+/** Is the number of streams after which the node knows what is slow. */
 const SAMPLES = 20;
 export const SLOW_MS = 3_000;
 
@@ -16,7 +16,7 @@ type Manner = 'quick' | 'slow' | 'mute' | 'broken' | 'empty' | 'cut' | 'slow and
 export let node: NodeUnderTest;
 let first: LocalUpstream;
 export let second: LocalUpstream;
-/** Answers of the first upstream whose connection is open. */
+/** Holds the answers of the first upstream whose connection is open. */
 export const unfinished = new Set<ServerResponse>();
 export const manners: { first: Manner; second: Manner } = { first: 'quick', second: 'quick' };
 
@@ -30,7 +30,7 @@ const chunk = (delta: object, finish: string | null = null): string =>
   });
 const usage = { prompt_tokens: 4, completion_tokens: 3, total_tokens: USED };
 
-/** The beginning of an answer without content, and the rest of it. */
+/** Returns the beginning of an answer without content, and the rest of it. */
 function piecesOf(word: string, isMessage: boolean): [string, string] {
   if (!isMessage)
     return [
@@ -88,7 +88,7 @@ function answer(
   if (manner === 'cut') return cut();
   const finish = manner === 'slow' ? (): void => void response.end(rest) : cut;
   if (manner === 'quick') return void response.end(rest);
-  // A slow upstream, which a client may leave.
+  // The upstream is slow, and a client may leave it.
   const timer = setTimeout(finish, SLOW_MS);
   response.on('close', () => clearTimeout(timer));
 }
@@ -110,7 +110,7 @@ export async function ask(
   return { status: response.status, text, rid, ms: Date.now() - startedAt };
 }
 
-/** A model whose node has seen enough quick streams. */
+/** Makes a model whose node has seen enough quick streams. */
 export async function knownModel(
   maxPercent = 100,
   maxTokens = 1_000_000,
@@ -132,7 +132,7 @@ export async function knownModel(
   return model;
 }
 
-/** Called by the spec: a node, and two upstreams that behave as `manners` says. */
+/** Starts a node, and two upstreams that behave as `manners` says; the spec calls it. */
 export function shareNode(): void {
   beforeAll(async () => {
     node = await startNodeUnderTest();

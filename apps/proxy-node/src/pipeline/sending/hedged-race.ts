@@ -2,7 +2,7 @@ import { upstreamError } from '@tollgate/protocols';
 import { gatewayFailure, UpstreamFailure } from '../../upstream/upstream-failure.ts';
 import { answerOf, type Answer, type Flight } from './attempt.ts';
 
-/** One of two attempts that run at the same time. */
+/** Is one of two attempts that run at the same time. */
 export interface Runner {
   readonly flight: Flight;
   /** Notes the possible cost of a lost attempt for the installation. */

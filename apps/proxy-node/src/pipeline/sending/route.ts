@@ -5,7 +5,7 @@ import { rankFor } from './session-affinity.ts';
 
 export type Choice =
   | { kind: 'candidate'; candidate: Candidate }
-  /** Routes are left, but all rest: `skipped` says why. `waitMs` until the first may be tried; `isRateLimited` where its provider's limit is what it waits for. */
+  /** Routes are left, but all rest: `skipped` says why. The first may be tried after `waitMs`; `isRateLimited` is true where its provider's limit is what it waits for. */
   | {
       kind: 'resting';
       waitMs: number;
@@ -14,7 +14,7 @@ export type Choice =
     }
   | { kind: 'exhausted' };
 
-/** A route that may not be tried now. */
+/** Describes a route that may not be tried now. */
 export interface Skipped {
   readonly upstreamId: number;
   readonly routeId: number;
@@ -27,7 +27,7 @@ const FULL_WAIT_MS = 1_000;
 export interface Routing {
   groups: CandidateGroups;
   tried: readonly number[];
-  /** The session that the request belongs to; null when there is none. */
+  /** Is the session that the request belongs to; null when there is none. */
   session: string | null;
   health: UpstreamHealth;
   /** The account of the request: a route may rest for one account alone. */
@@ -36,10 +36,7 @@ export interface Routing {
   random: () => number;
 }
 
-/**
- * The next upstream to try: in the first group with a candidate that is free, the one that ranks first for the session, else of two drawn by weight the
- * less loaded one (power of two choices). A route is tried once a request.
- */
+/** Returns the next upstream to try: in the first group with a candidate that is free, the one that ranks first for the session, else of two drawn by weight the less loaded one (power of two choices). A route is tried once a request. */
 export function route(routing: Routing): Choice {
   const { groups, tried } = routing;
   let first: Wait = { ms: Number.POSITIVE_INFINITY, isRateLimit: false, reason: 'resting' };
@@ -90,7 +87,7 @@ function waitFor(
     : null;
 }
 
-/** Those whose providers do not state that they would refuse. */
+/** Returns those candidates whose providers do not state that they would refuse. */
 function withRoom(free: readonly Candidate[], { health, now }: Routing): readonly Candidate[] {
   const hasRoom = ({ route: { id } }: Candidate): boolean => health.room(id, now) !== 0;
   return free.every(hasRoom) ? free : free.filter(hasRoom);

@@ -44,7 +44,7 @@ describe('a session', () => {
   });
 });
 
-/** Computed apart, from the definitions of weighted rendezvous hashing, FNV-1a and MurmurHash3's end. */
+/** The expected values are computed apart, from the definitions of weighted rendezvous hashing, FNV-1a and MurmurHash3's end. */
 test.each([
   ['1/7/session-a', [1.419_861, 0.380_749, 2.720_352]],
   ['1/7/session-b', [1.055_84, 0.533_704, 65.236_894]],

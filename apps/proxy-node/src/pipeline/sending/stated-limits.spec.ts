@@ -44,7 +44,7 @@ function drawn(seed: number): () => number {
   };
 }
 
-/** Providers that fill their buckets evenly. */
+/** Is a provider that fills its buckets evenly. */
 class Provider {
   readonly #taken = LIMITS.map(() => 0);
   #at = 0;

@@ -8,7 +8,7 @@ import { startNodeUnderTest, type NodeUnderTest } from '../../testing/node-under
 import { HoldBudget } from './hold-budget.ts';
 import { chunk } from '../../testing/chat-stream.ts';
 
-/** Reads a stream of events through a hold that cannot grow; says how much was read and how often it was counted. `boundTokens`: of output, that the upstream was allowed. */
+/** Reads a stream of events through a hold that cannot grow; says how much was read and how often it was counted. `boundTokens` are the output tokens that the upstream was allowed. */
 function readThrough(
   events: readonly { text: string; bytes: number }[],
   heldTokens: number,

@@ -5,12 +5,12 @@ import type { HoldHandle } from '../../usage/usage-recorder.ts';
 /** An upstream is read in pieces of this size once a hold is nearly used up: an event or two. */
 const PIECE_BYTES = 512;
 const STEP_DECAY = 0.9;
-/** And so much while the hold covers all that the upstream was allowed: the most by which one that exceeds it can continue. */
+/** Is the piece while the hold covers all that the upstream was allowed: the most by which an upstream that exceeds it can continue. */
 const PIECE_IN_BOUND_BYTES = 16 * 1024;
 
 export interface BudgetParts {
   hold: Pick<HoldHandle, 'room' | 'isBoundHeld'>;
-  /** Not below what would be charged if the stream ended now. */
+  /** Returns the usage that would be charged if the stream ended now, and never less. */
   usage: () => TokenUsage;
   /** Returns the upstream's report so far. */
   reported: () => Pick<StreamReader, 'usage' | 'hasFinish'> | null;
@@ -24,17 +24,17 @@ export interface BudgetParts {
  */
 export class HoldBudget {
   readonly #parts: BudgetParts;
-  /** Tokens of output that certainly fit, and when to look again: at half of what the last look found. */
+  /** Counts the output tokens that certainly fit; `#lookBelow` says when to look again: at half of what the last look found. */
   #sureTokens = 0;
   #lookBelow = 1;
   /** Bytes of text the piece in hand has brought so far, and what pieces bring lately. */
   #broughtBytes = 0;
   #stepBytes = 1;
   #stepTokens = 1;
-  /** The count of the last look, and the pieces that brought text since. */
+  /** Holds the count of the last look, and the pieces that brought text since. */
   #looked: TokenUsage = NO_USAGE;
   #piecesSince = 0;
-  /** The upstream's usage at the last look. */
+  /** Holds the upstream's usage at the last look. */
   #known: StreamReader['usage'] = null;
   /** There was more text after a finish. */
   #isFinishFalse = false;

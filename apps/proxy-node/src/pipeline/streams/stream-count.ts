@@ -33,7 +33,7 @@ export class StreamCount {
   #contentAtMs: number | null = null;
   #drainedFromTokens = 0;
 
-  /** `reader`: of this attempt, once there is one. `splice`: where it continues an answer, whose earlier usage then counts along. */
+  /** Takes the `reader` of this attempt, once there is one, and the `splice` where it continues an answer, whose earlier usage then counts too. */
   constructor(
     context: MeterContext,
     reader: () => StreamReader | null,
@@ -149,7 +149,7 @@ export class StreamCount {
     return chargesUnseen === 'when_gone' ? this.#context.reply.isGone : chargesUnseen === 'always';
   }
 
-  /** Generated without being shown, as the model usually does in this time. */
+  /** Estimates the tokens generated without being shown, as the model usually does in this time. */
   get #unseenTokens(): number {
     return this.#context.reasoning.tokensIn(this.#silentMs);
   }

@@ -27,7 +27,7 @@ export function failedOutcome(reader: Pick<StreamReader, 'hasContent'>): Outcome
   return reader.hasContent ? 'upstream_interrupted' : 'upstream_failed';
 }
 
-/** Returns the upstream's failure by this outcome; null if it did well. A stream that was ended before its first content proves nothing. */
+/** Returns the upstream's failure by this outcome; null if it succeeded. A stream that was ended before its first content proves nothing. */
 export function failureOf(outcome: Outcome, reader: StreamReader | null): UpstreamFailure | null {
   const isUpstreams = outcome === 'upstream_interrupted' || outcome === 'upstream_failed';
   if (isUpstreams) return new UpstreamFailure(reader?.error ?? upstreamError('server'));
@@ -40,11 +40,11 @@ export interface Ending {
   readonly last?: (charged: TokenUsage) => Uint8Array;
   /** The client's connection breaks instead: the answer itself has not ended. */
   readonly isSevered?: boolean;
-  /** The upstream's failure, if the outcome does not imply it. */
+  /** Is the upstream's failure, if the outcome does not imply it. */
   readonly failure?: UpstreamFailure | null;
 }
 
-/** The end that the client's stream gets. Where it is an error of the gateway's, the reader makes it now. */
+/** Returns the end that the client's stream gets. Where it is an error of the gateway's, the reader makes it now. */
 export function endingOf(
   closing: Closing,
   {

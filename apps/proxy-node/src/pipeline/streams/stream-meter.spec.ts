@@ -248,7 +248,7 @@ test('usage that is absurd is not believed: the request is charged by our own co
   expect(1_000_000 - balance).toBeLessThan(30);
 });
 
-/** Counts in the journal so far, of all requests. */
+/** Returns the counts in the journal so far, of all requests. */
 async function journalled(field: 'input' | 'output'): Promise<number[]> {
   const text = await node.journalText();
   return [...text.matchAll(new RegExp(`"${field}":(\\d+)`, 'g'))].map(([, count]) => Number(count));

@@ -47,13 +47,13 @@ export class StreamMeter implements AnswerMeter, BodyConsumer, Ticking {
   readonly #drain = new Drain();
   #flight: Flight | null = null;
   #answer: Answer | null = null;
-  /** Set while an attempt continues a cut answer. */
+  /** Is set while an attempt continues a cut answer. */
   #splice: Splice | null = null;
   /** Is null while no answer is read. */
   #listener: MeteredListener | null = null;
-  /** The error event of an attempt that was to be replaced. */
+  /** Holds the error event of an attempt that was to be replaced. */
   #unsentError: Uint8Array = NO_BYTES;
-  /** The part of a chunk that the hold does not cover yet. */
+  /** Holds the part of a chunk that the hold does not cover yet. */
   #rest: Buffer | null = null;
   #firstTokenMs: number | null = null;
 

@@ -14,6 +14,6 @@ export interface StreamParts {
 /** Carries the data of an event to the actions that follow from it. */
 export interface Load {
   readonly bytes: Uint8Array;
-  /** The upstream's failure, when the event is one. */
+  /** Is the upstream's failure, when the event is one. */
   readonly failure?: UpstreamFailure;
 }

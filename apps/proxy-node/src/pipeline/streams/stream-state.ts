@@ -31,7 +31,7 @@ export interface StreamState {
 
 /** Holds the facts that the step reads of the stream's parts at this moment. */
 export interface StreamFacts {
-  /** The reader of this attempt; null before there is one. */
+  /** Is the reader of this attempt; null before there is one. */
   readonly reader: Pick<StreamReader, 'state' | 'hasContent' | 'hasFinish' | 'backgroundId'> | null;
   readonly outlet: Pick<StreamOutlet, 'isCommitted' | 'isBlocked'>;
   readonly count: Pick<StreamCount, 'isDrained' | 'isBeyondLimit'>;
@@ -41,7 +41,7 @@ export interface StreamFacts {
 export type CutBy = 'statement' | 'break';
 
 export type StreamEvent =
-  /** A new attempt. */
+  /** Begins a new attempt. */
   | { kind: 'begun' }
   | { kind: 'asked' }
   | { kind: 'answered' }
@@ -70,7 +70,7 @@ export type StreamEvent =
 export type Closing =
   /** The upstream ended the stream. */
   | 'finished'
-  /** With the error that the upstream stated. */
+  /** Ends with the error that the upstream stated. */
   | 'stated'
   /** With an error of the gateway's: the upstream broke off. */
   | 'broken'

@@ -20,7 +20,7 @@ const AT_FIRST: Facts = {
 
 const SPEAKING = { hasContent: true, isCommitted: true };
 
-/** A stream whose upstream has answered, or one before that. */
+/** Is a stream whose upstream has answered, or one before that. */
 class Stream {
   readonly state: StreamState;
   #facts: Facts = AT_FIRST;

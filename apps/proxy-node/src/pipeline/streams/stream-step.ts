@@ -21,11 +21,11 @@ const KEEP_BACK: Actions = [{ kind: 'keep_back' }];
 const RESUME: Actions = [{ kind: 'resume' }];
 const COUNT: Actions = [{ kind: 'count' }];
 
-/** Decides what becomes of a stream; the actions are the caller's to do, in their order. Pure but for `state`, which it changes. */
+/** Decides what becomes of a stream; the actions are the caller's to do, in their order. It is pure but for `state`, which it changes. */
 export function streamStep(state: StreamState, event: StreamEvent, facts: StreamFacts): Actions {
   const own: Fields = state;
   switch (event.kind) {
-    // First, as it comes with each chunk.
+    // This case is first, as it comes with each chunk.
     case 'read':
       return own.isOver || !facts.reader ? NOTHING : read(own, facts.reader, facts);
     case 'begun':
@@ -99,7 +99,7 @@ function read(state: Fields, reader: Reader, facts: StreamFacts): Actions {
   return [{ kind: 'note_content' }, ...pass(state, reader, facts)];
 }
 
-/** On to the client, into the preamble, or back as a failure while the client has received nothing. */
+/** Passes bytes on to the client or into the preamble, or returns a failure while the client has received nothing. */
 function pass(state: Fields, reader: Reader, facts: StreamFacts): Actions {
   if (!state.isBackground || reader.backgroundId == null || state.hasBegun || !state.hasAnswer)
     return passed(state, reader, facts);
@@ -161,7 +161,7 @@ function handOver(state: Fields): Actions {
   return [{ kind: 'hand_over' }];
 }
 
-/** No other upstream continues the answer. */
+/** Ends a cut answer that no other upstream continues. */
 function endOfCut(state: Fields, reader: Reader, by: CutBy): Actions {
   const outcome = failedOutcome(reader);
   if (by === 'statement') return [{ kind: 'commit' }, end(state, outcome, 'stated')];
@@ -189,7 +189,7 @@ function startCounting(state: Fields): Actions {
   return COUNT;
 }
 
-/** Closed at once where that ends the bill, and where nothing was sent; else read on, for what the provider bills is what the client pays. */
+/** Closes the answer at once where that ends the bill, and where nothing was sent; else reads on, for what the provider bills is what the client pays. */
 function clientLeft(
   state: Fields,
   { isSent, stopsBillingOnClose }: { isSent: boolean; stopsBillingOnClose: boolean },

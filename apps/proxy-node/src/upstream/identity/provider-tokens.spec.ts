@@ -29,7 +29,7 @@ const ENTRA: TokenAuth = {
 const HOUR = 3_600_000;
 const MINUTE = 60_000;
 
-/** A token host whose answers a test gives, and a clock that it moves. */
+/** Is a token host whose answers a test gives, and a clock that it moves. */
 class Host {
   now = 1_000_000;
   unixMs = Date.parse('2026-01-01T00:00:00Z');

@@ -40,7 +40,7 @@ interface Identity {
   readonly upstreamIds: Set<number>;
   token: string | null;
   expiresAt: number;
-  /** The time of the next fetch. */
+  /** Is the time of the next fetch. */
   dueAt: number;
   failures: number;
   /** The running fetch; there is at most one. */
@@ -110,7 +110,7 @@ export class ProviderTokens {
     });
   }
 
-  /** The largest difference from a token host's clock; 0 while the clocks agree. */
+  /** Is the largest difference from a token host's clock; 0 while the clocks agree. */
   get clockAheadMs(): number {
     return largestOf([...this.#identities.values()].map(({ clock }) => clock.aheadMs));
   }
@@ -142,7 +142,7 @@ export class ProviderTokens {
         identity.fetching = this.#fetch(identity).finally(() => (identity.fetching = null));
   }
 
-  /** Never rejects. */
+  /** Fetches a token; it never rejects. */
   async #fetch(identity: Identity): Promise<void> {
     const { auth, baseUrl, clock } = identity;
     try {

@@ -6,9 +6,9 @@ export interface CallDeadlines {
   firstByteMs: number | null;
   /** The time from start to the first content, for streams only: a JSON answer arrives completely or not at all. */
   firstTokenMs: number | null;
-  /** True when pieces without content, such as keep-alives, restart `firstTokenMs`. */
+  /** Is true when pieces without content, such as keep-alives, restart `firstTokenMs`. */
   isKeptByKeepAlives: boolean;
-  /** The time between two pieces of the body. Before the first content `firstTokenMs` applies where it is longer. */
+  /** Is the time between two pieces of the body. Before the first content `firstTokenMs` applies where it is longer. */
   idleMs: number;
   totalMs: number;
   /** Learns from an attempt that another route could have answered, and suggests when to abandon it for that route. */

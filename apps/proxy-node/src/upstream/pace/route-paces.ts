@@ -7,7 +7,7 @@ const SLACK = 1.5;
 const STALE_AFTER = 10;
 /** A silence that no other upstream can continue may last this long. */
 const SILENCE_MAX_MS = 20_000;
-/** The bounds of the size classes: prompt tokens of a stream, or possible output tokens of a JSON answer. */
+/** Holds the bounds of the size classes: prompt tokens of a stream, or possible output tokens of a JSON answer. */
 const CLASSES = [1_024, 8_192, 65_536] as const;
 /** From this class on, JSON answers may take minutes. */
 const LONG_CLASS = 2;
@@ -154,7 +154,7 @@ export class RoutePace {
 
 /** States the cost of abandoning an attempt, and whether another route could answer. */
 export interface PacedStake {
-  /** The tokens that its provider may bill if the attempt is abandoned. */
+  /** Counts the tokens that its provider may bill if the attempt is abandoned. */
   readonly tokens: number;
   /** True when another upstream may continue its answer; otherwise a silence is cut only late. */
   readonly isContinued: boolean;
@@ -167,7 +167,7 @@ export class PacedAttempt {
   readonly #pace: RoutePace;
   readonly #stake: PacedStake;
   readonly #silenceMs: number;
-  /** The ms from start to content; negative before there is content. */
+  /** Counts the ms from start to content; negative before there is content. */
   #contentMs = -1;
   #longestSilenceMs = 0;
 
@@ -207,7 +207,7 @@ export interface PacedAs {
   readonly modelId: number;
   readonly routeId: number;
   readonly isStream: boolean;
-  /** The prompt tokens of a stream, or the possible output tokens of a JSON answer. */
+  /** Counts the prompt tokens of a stream, or the possible output tokens of a JSON answer. */
   readonly size: number;
 }
 

@@ -29,7 +29,7 @@ export class StatedRooms {
     if (room) room.requests = Math.max(0, room.requests - 1);
   }
 
-  /** Requests that the provider would still take; null where it states nothing of now. */
+  /** Counts the requests that the provider would still take; null where it states nothing of now. */
   of(key: number, now: number): number | null {
     const room = this.#rooms.size === 0 ? undefined : this.#rooms.get(key);
     if (!room) return null;

@@ -23,17 +23,17 @@ export interface HoldState {
   readonly terms: HoldTerms;
   readonly charged: number;
   readonly heldTokens: number;
-  /** The time since which the stream waits for its hold to grow; null while it does not wait. */
+  /** Is the time since which the stream waits for its hold to grow; null while it does not wait. */
   readonly waitsSinceMs: number | null;
-  /** True while a call to Redis runs; there is one at a time. */
+  /** Is true while a call to Redis runs; there is one at a time. */
   readonly isAsking: boolean;
-  /** The time of the last call to Redis about it. */
+  /** Is the time of the last call to Redis about it. */
   readonly askedAtMs: number;
   readonly nextCheckpointAtMs: number;
   readonly nextExtensionAtMs: number;
-  /** The time at which Redis last renewed the lease. */
+  /** Is the time at which Redis last renewed the lease. */
   readonly renewedAtMs: number;
-  /** True when its upstream generates the answer in the background: only its key, account or subscription end it. */
+  /** Is true when its upstream generates the answer in the background: only its key, account or subscription end it. */
   readonly isDetached: boolean;
   /** Is true when nothing is held for the request any more although it continues. */
   readonly isReaped: boolean;

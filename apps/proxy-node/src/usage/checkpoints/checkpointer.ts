@@ -26,13 +26,13 @@ export interface CheckpointerOptions {
   metering: Pick<MeteringPort, 'checkpoint' | 'epochOf' | 'restore'>;
   log: Pick<Logger, 'warn'>;
   now: () => number;
-  /** The lease of a hold in Redis, after which it is reaped. */
+  /** Is the lease of a hold in Redis, after which it is reaped. */
   leaseMs: number;
   random: () => number;
   timers: Timers;
   /** Receives the counts that rose since the last call, for the journal. */
   onCounted: (counts: Record<string, JournalledCounts>) => void;
-  /** The address of this worker; a hold names its node. */
+  /** Is the address of this worker; a hold names its node. */
   node: string;
   /** Is called directly before a hold is restored in this epoch, to which the request then belongs. Returns false when it must not be restored. */
   onRestoring: (hold: OpenHold, epoch: string) => boolean;
@@ -58,7 +58,7 @@ export class Checkpointer implements HoldKeeper {
   #cancelTurn: (() => void) | null = null;
   #open = 0;
   #isClosed = false;
-  /** The last turn that was taken. */
+  /** Is the last turn that was taken. */
   #turn = 0;
   #opened = 0;
 

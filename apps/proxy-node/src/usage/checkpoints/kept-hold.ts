@@ -31,19 +31,19 @@ export interface HoldKeeper {
 export class KeptHold {
   readonly hold: OpenHold;
   readonly #keeper: HoldKeeper;
-  /** The price by which the hold is sized, because only the report shows the prompt's tier. */
+  /** Is the price by which the hold is sized, because only the report shows the prompt's tier. */
   readonly #heldPrice: ChargeWeights;
   state: HoldState;
   usage: TokenUsage = NO_USAGE;
-  /** The charge of `usage`. */
+  /** Is the charge of `usage`. */
   charge = 0;
-  /** The turn in which it is counted. */
+  /** Is the turn in which it is counted. */
   turn = 0;
   #source: (() => TokenUsage) | null = null;
-  /** True when the source announces new counts. */
+  /** Is true when the source announces new counts. */
   #isPushed = false;
   #hasMore = true;
-  /** The turns since the last read. */
+  /** Counts the turns since the last read. */
   #unseenTurns = 0;
   #onGrown: (() => void) | null = null;
   #onStop: ((reason: StopReason) => void) | null = null;

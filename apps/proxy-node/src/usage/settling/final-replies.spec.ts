@@ -20,7 +20,7 @@ const fenced = (by: 'epoch' | 'age') => replied({ kind: 'fenced', by });
 const DUPLICATE = replied({ kind: 'duplicate' });
 const acknowledged = (seq: number): FinalEvent => ({ kind: 'acknowledged', seq });
 
-/** All events in their order, each with its moment: the state, and every action so far. */
+/** Returns, for all events in their order, each with its moment, the state and every action so far. */
 function after(...events: [number, FinalEvent][]): { state: FinalState; actions: FinalAction[] } {
   let state: FinalState = startFinal();
   const actions: FinalAction[] = [];

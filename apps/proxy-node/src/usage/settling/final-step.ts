@@ -23,21 +23,21 @@ export type FinalStage = 'ready' | 'settling' | 'later' | 'owed' | 'kept' | 'for
 export interface FinalState {
   readonly stage: FinalStage;
   /**
-   * The number of the event that carries this final, which the reply contains; null while it is unknown. An acknowledgement of seq 0 of a reaped hold
+   * Is the number of the event that carries this final, which the reply contains; null while it is unknown. An acknowledgement of seq 0 of a reaped hold
    * must not remove its final.
    */
   readonly carriedBy: number | null;
-  /** The acknowledged event numbers while `carriedBy` is unknown. */
+  /** Lists the acknowledged event numbers while `carriedBy` is unknown. */
   readonly seen: readonly number[];
-  /** True when the next call asks Redis to emit the event again. */
+  /** Is true when the next call asks Redis to emit the event again. */
   readonly reEmit: boolean;
-  /** The time at which a `later` or `owed` final is due. */
+  /** Is the time at which a `later` or `owed` final is due. */
   readonly dueAtMs: number;
   readonly failures: number;
   readonly reEmits: number;
-  /** The time of the acknowledgement, or of the last time that Redis took it since, because Redis may lose that, too. */
+  /** Is the time of the acknowledgement, or of the last time that Redis took it since, because Redis may lose that, too. */
   readonly acknowledgedAtMs: number | null;
-  /** The reason of Redis' last permanent refusal; null without one. */
+  /** Is the reason of Redis' last permanent refusal; null without one. */
   readonly fencedBy: FencedBy | null;
 }
 

@@ -15,7 +15,7 @@ import { adoptJournals, type AdoptionOptions } from './journal-adoption.ts';
 
 const NOW_MS = 10_000_000;
 
-/** A journal of finals that were acknowledged so long before the last acknowledgement, which was an hour ago. */
+/** Makes a journal of finals that were acknowledged so long before the last acknowledgement, which was an hour ago. */
 function journalOf(...agesMs: number[]): { own: Replay; rids: string[] } {
   const lastMs = NOW_MS - 3_600_000;
   const own = emptyReplay();

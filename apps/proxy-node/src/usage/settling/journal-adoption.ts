@@ -18,7 +18,7 @@ export interface AdoptedFinal {
 
 export interface AdoptedRequests {
   finals: AdoptedFinal[];
-  /** The answers that their upstreams continue in the background. */
+  /** Lists the answers that their upstreams continue in the background. */
   runs: LostHold[];
   /** Deletes the adopted journals; call it when the entries are in the own journal and on disk. */
   retire: () => void;
@@ -29,10 +29,10 @@ export interface AdoptedRequests {
 export interface AdoptionOptions {
   own: Replay;
   dataDir: string;
-  /** The folder of the own journal. */
+  /** Is the folder of the own journal. */
   folder: string;
   worker: number;
-  /** The address for the acknowledgements of the adopted finals from now on. */
+  /** Is the address for the acknowledgements of the adopted finals from now on. */
   address: string;
   log: Pick<Logger, 'error' | 'warn' | 'info'>;
   now: () => number;

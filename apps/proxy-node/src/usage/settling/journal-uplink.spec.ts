@@ -37,7 +37,7 @@ const receipt = (rids: readonly string[]): Answer => ({
   text: JSON.stringify({ booked: rids }),
 });
 
-/** The control plane answers as `answer` says, by default that all of it is booked. */
+/** Opens an uplink. The control plane answers as `answer` says, by default that all of it is booked. */
 function open(
   answer: (post: JournalPost) => Answer | Promise<Answer> = (post) => receipt(ridsOf(post)),
   changes: Partial<JournalUplinkOptions> = {},

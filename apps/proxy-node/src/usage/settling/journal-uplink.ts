@@ -16,14 +16,14 @@ import { SYSTEM_TIMERS, type Timers } from '../../timers.ts';
 const GATHER_MS = 50;
 const RETRY_MS = 2_000;
 const TIMEOUT_MS = 15_000;
-/** The bytes of `{"finals":[]}` around them. */
+/** Counts the bytes of `{"finals":[]}` around them. */
 const FRAME_BYTES = 64;
 
 export interface JournalUplinkOptions {
   /** Without an address, finals wait in the journal. */
   controlPlaneUrl: string | undefined;
   credential: string;
-  /** The worker's address as `<name>:<worker>`. */
+  /** Is the worker's address as `<name>:<worker>`. */
   node: string;
   log: Pick<Logger, 'warn' | 'info'>;
   now: () => number;
@@ -39,7 +39,7 @@ export interface JournalPost {
   headers: Record<string, string>;
   signal: AbortSignal;
 }
-/** Sends an upload to the control plane. Throws without an answer. */
+/** Sends an upload to the control plane. It throws without an answer. */
 export type PostJournal = (upload: JournalPost) => Promise<{ status: number; text: string }>;
 
 /**

@@ -45,7 +45,7 @@ function pendingFinal(): PendingFinal {
   return { rid, epoch, final, payload: '{}', atMs: time.nowMs, place: 1 };
 }
 
-/** A settler with a Redis that answers as scripted, one answer a call, then `duplicate`. */
+/** Is a settler with a Redis that answers as scripted, one answer a call, then `duplicate`. */
 class Bench {
   readonly asked: SettleRequest[] = [];
   readonly acknowledged: string[] = [];

@@ -79,12 +79,12 @@ export class Settler {
     this.#sweeping = new Beat(options.timers ?? SYSTEM_TIMERS, SWEEP_MS, () => this.#sweep());
   }
 
-  /** The number of finals that PostgreSQL has not acknowledged. */
+  /** Is the number of finals that PostgreSQL has not acknowledged. */
   get unacknowledged(): number {
     return this.#entries.size - this.#acknowledged;
   }
 
-  /** The number of finals that Redis has not taken. */
+  /** Is the number of finals that Redis has not taken. */
   get unsettled(): number {
     return this.#ready.size + this.#later.size + this.#settling;
   }

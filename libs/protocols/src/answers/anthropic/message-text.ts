@@ -1,7 +1,7 @@
 import { text } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
 
-/** Returns the text that the model generated for one whole content block. Results of server tools are input, not output. */
+/** Returns the text that the model generated for one whole content block. The results of server tools are input, not output. */
 export function messageText(block: JsonRecord): string {
   const type = text(block['type']) ?? '';
   if (type.endsWith('tool_use'))

@@ -9,7 +9,7 @@ import { countOrNone, sideCount, tokenCount } from '../token-count.ts';
 const OF_ANSWER: ReadonlySet<string> = new Set(['message', 'fallback_message']);
 
 /**
- * Usage of a messages answer in normal form; `input_tokens` excludes both cache counts. A side is not reported where its count is missing or a figure of it
+ * Reads the usage of a messages answer in normal form; `input_tokens` excludes both cache counts. A side is not reported where its count is missing or a figure of it
  * cannot be true; null where neither is. The figures at the top leave out compactions and advisors, which are billed too:
  * https://platform.claude.com/docs/en/build-with-claude/compaction
  */
@@ -82,7 +82,7 @@ function outputFigures(value: JsonRecord): Partial<TokenUsage> | null {
     : { output, reasoning: Math.min(countOrNone(thinking), output) };
 }
 
-/** A stream's figures: those of message_start, overridden by every non-null field of each message_delta, which are cumulative (behaviour 11). */
+/** Returns a stream's figures: those of message_start, overridden by every non-null field of each message_delta, which are cumulative (behaviour 11). */
 export function mergeMessagesUsage(earlier: JsonRecord, later: unknown): JsonRecord {
   const given = Object.entries(record(later)).filter(
     ([, value]) => value !== null && value !== undefined,

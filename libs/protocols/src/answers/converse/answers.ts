@@ -6,7 +6,7 @@ import { converseEvents, generatedBy, startedCall } from './converse-events.ts';
 import { ConverseTap } from './converse-tap.ts';
 import { readConverseUsage } from './converse-usage.ts';
 
-/** Converse and ConverseStream: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html */
+/** Reads Converse and ConverseStream: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html */
 export const converseAnswers: ProviderAnswers = {
   openTap: (sink) => new ConverseTap(sink),
   readWhole: (answer) => {

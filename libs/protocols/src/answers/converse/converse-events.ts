@@ -1,6 +1,6 @@
 import { isRecord, record, records, text, type JsonRecord } from '../../json/json-guard.ts';
 
-/** The events of ConverseStream that say what an answer of Converse says. Each is an object of one member, which is the type of the event. */
+/** Returns the events of ConverseStream that say what an answer of Converse says. Each is an object of one member, which is the type of the event. */
 export function converseEvents(answer: JsonRecord): JsonRecord[] {
   const { content, role } = record(record(answer['output'])['message']);
   return [
@@ -38,7 +38,7 @@ function deltasOf(block: JsonRecord): JsonRecord[] {
   return [{ text: textOf(block) }];
 }
 
-/** The text of a block, with or without its citations. */
+/** Returns the text of a block, with or without its citations. */
 function textOf(block: JsonRecord): string {
   const cited = records(record(block['citationsContent'])['content']);
   return text(block['text']) ?? cited.map((part) => text(part['text']) ?? '').join('');
@@ -60,7 +60,7 @@ export function generatedBy(event: JsonRecord): Generated {
   };
 }
 
-/** The name of the tool whose call begins with this event. */
+/** Returns the name of the tool whose call begins with this event. */
 export function startedCall(event: JsonRecord): string | null {
   const { toolUse } = record(record(event['contentBlockStart'])['start']);
   return isRecord(toolUse) ? (text(toolUse['name']) ?? '') : null;

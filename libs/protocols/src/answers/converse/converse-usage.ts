@@ -3,7 +3,7 @@ import { isRecord, records } from '../../json/json-guard.ts';
 import { readMessagesUsage } from '../anthropic/messages-usage.ts';
 
 /**
- * Usage of Converse in normal form: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_TokenUsage.html. As with messages, the input excludes
+ * Reads the usage of Converse in normal form: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_TokenUsage.html. As with messages, the input excludes
  * what the cache read and wrote, and the writes are counted by lifetime.
  */
 export function readConverseUsage(value: unknown): ReportedUsage | null {

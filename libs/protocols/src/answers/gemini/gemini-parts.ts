@@ -20,7 +20,7 @@ export function partText(part: JsonRecord): string {
   return text(part['text']) ?? text(code) ?? '';
 }
 
-/** The word for why the answer is over: of the candidate, or of a prompt that was blocked. */
+/** Returns the word for why the answer is over: of the candidate, or of a prompt that was blocked. */
 export function finishOf(answer: JsonRecord): { reason: string; isBlocked: boolean } | null {
   const blocked = nonEmpty(record(answer['promptFeedback'])['blockReason']);
   if (blocked !== null) return { reason: blocked, isBlocked: true };

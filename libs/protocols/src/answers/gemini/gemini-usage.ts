@@ -3,7 +3,7 @@ import { isRecord, records, type JsonRecord } from '../../json/json-guard.ts';
 import { countOrNone, sideCount, tokenCount } from '../token-count.ts';
 
 /**
- * Usage of Gemini in normal form: https://ai.google.dev/api/generate-content#UsageMetadata. The cached count lies inside the prompt; thoughts, and prompts that
+ * Reads the usage of Gemini in normal form: https://ai.google.dev/api/generate-content#UsageMetadata. The cached count lies inside the prompt; thoughts, and prompts that
  * tools of the provider made, lie beside the candidates and the prompt, unless the total shows that they lie inside. A side is not reported where its count is
  * missing and does not follow from the total, or a figure of it cannot be true; null where neither is.
  */
@@ -49,7 +49,7 @@ function madeOf({
   return Math.max(0, total - read - thoughts - tools);
 }
 
-/** The parts that are to be added: both, unless the total equals a sum without one of them. */
+/** Returns the parts that are to be added: both, unless the total equals a sum without one of them. */
 function besideOf({
   read,
   made,

@@ -9,7 +9,7 @@ import { generatedParts } from './chat-text.ts';
 /** Reads along a chat stream: usage, generated text, whether it finished. Changes nothing. */
 export class ChatTap implements StreamTap {
   usage: ReportedUsage | null = null;
-  /** The last usage object as the upstream wrote it. */
+  /** Is the last usage object as the upstream wrote it. */
   rawUsage: JsonRecord | null = null;
   hasContent = false;
   hasFinish = false;
@@ -24,7 +24,7 @@ export class ChatTap implements StreamTap {
   observe(chunk: JsonRecord): void {
     const usage = chatStreamUsage(chunk);
     if (usage !== null) {
-      // Cumulative wherever it is repeated (Perplexity): the greatest one counts, never the sum (behaviour 10).
+      // Usage is cumulative wherever it is repeated (Perplexity): the greatest one counts, never the sum (behaviour 10).
       this.rawUsage = usage;
       this.usage = greaterReport(this.usage, readChatUsage(usage, chunk));
     }
@@ -50,7 +50,7 @@ export class ChatTap implements StreamTap {
     }
   }
 
-  /** Generated text that was found without parsing its chunk. */
+  /** Takes generated text that was found without parsing its chunk. */
   generated(text: string, isShown: boolean): void {
     if (text === '') return;
     this.hasContent = true;
@@ -62,7 +62,7 @@ export class ChatTap implements StreamTap {
   }
 }
 
-/** Top-level, Groq's `x_groq.usage`, or Moonshot's on the choice. */
+/** Finds usage at the top level, in Groq's `x_groq.usage`, or in Moonshot's on the choice. */
 function chatStreamUsage(chunk: JsonRecord): JsonRecord | null {
   if (isRecord(chunk['usage'])) return chunk['usage'];
   const groq = record(chunk['x_groq'])['usage'];

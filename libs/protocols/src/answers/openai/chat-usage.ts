@@ -49,7 +49,7 @@ interface Figures {
   prompt: number;
   completion: number;
   unreported: ReportedUsage['unreported'];
-  /** The tokens beyond prompt and completion; 0 where one of them is not reported. */
+  /** Counts the tokens beyond prompt and completion; 0 where one of them is not reported. */
   rest: number;
   cached: number;
   written: number;

@@ -8,7 +8,7 @@ export function isToolCall({ type }: JsonRecord): boolean {
   return TOOL_CALLS.has(type);
 }
 
-/** Returns the text that the model generated for one whole output item. Results of the provider's tools are input, not output. */
+/** Returns the text that the model generated for one whole output item. The results of the provider's tools are input, not output. */
 export function itemText(item: JsonRecord): string {
   const said = [...records(item['content']), ...records(item['summary'])]
     .map((part) => (text(part['text']) ?? '') + (text(part['refusal']) ?? ''))

@@ -14,7 +14,7 @@ export class ResponsesTap implements StreamTap {
   usage: ReportedUsage | null = null;
   hasContent = false;
   hasFinish = false;
-  /** The id of a background response; null for any other. */
+  /** Is the id of a background response; null for any other. */
   backgroundId: string | null = null;
   private hasLastUsage = false;
   private readonly sink: StreamSink;

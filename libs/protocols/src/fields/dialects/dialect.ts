@@ -10,7 +10,7 @@ export type FieldsOf = ClientProtocol | 'conversations';
  */
 export interface Dialect {
   readonly source: string;
-  /** The day on which its documentation was read. */
+  /** Is the day on which its documentation was read. */
   readonly read: string;
   /**
    * Lists fields by endpoint. `a` passes the whole value. `a.b` passes listed members of the object `a`. `a.*` passes the caller's own labels, as far

@@ -3,7 +3,7 @@ import { invalidField } from '../../../platform/http/refusal.ts';
 
 const FOR_ADMINISTRATORS = 'is for administrators';
 
-/** Throws invalid_request when a user filters by data that only the operator may see: the upstream or the node. */
+/** Refuses, by invalid_request, a user who filters by data that only the operator may see: the upstream or the node. */
 export function refuseSuppliers<Query extends object>(
   { role }: Caller,
   query: Query,

@@ -13,7 +13,7 @@ export interface BudgetedQuestion {
   /** Is null when all requests count together; otherwise the window's minutes. */
   windowMinutes: number | null;
   priceIds: readonly number[];
-  /** The prices in micro-units, in the order of `priceIds`. */
+  /** Holds the prices in micro-units, in the order of `priceIds`. */
   pricesPerMillion: readonly string[];
 }
 

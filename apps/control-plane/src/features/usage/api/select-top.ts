@@ -7,14 +7,14 @@ import { TOP_MEASURES, type TopMeasure, type TopQuery } from './usage.dto.ts';
 
 export type TopQuestion = TopQuery & Period & { userId: number | undefined };
 
-/** Prices by period and model: the answer of `selectPrices`. */
+/** Holds prices by period and model: the answer of `selectPrices`. */
 export interface Prices {
   at: readonly string[];
   models: readonly number[];
   prices: readonly number[];
 }
 
-/** The days that `usage_recent` sums, the last one not included. */
+/** Names the days that `usage_recent` sums, the last one not included. */
 export interface RecentSpan {
   since: string;
   until: string;
@@ -31,7 +31,7 @@ export function selectPrices({ interval, from, to }: TopQuestion) {
 }
 
 /**
- * Rows of the greatest groups, then one without an id: the sums of all, and how many groups there are. One measure is summed for every group, the others
+ * Selects rows of the greatest groups, then one without an id: the sums of all, and how many groups there are. One measure is summed for every group, the others
  * only for those that are shown; what concerns all accounts together is summed in the totals. Where the question covers the days of `usage_recent`, these
  * sums stand for them while the groups are ordered.
  */
@@ -73,7 +73,7 @@ export function selectTop(
   return { sql, parameters };
 }
 
-/** `others`: the condition for the days that `usage_recent` does not sum, where it stands for the rest. */
+/** Selects the measures. `others` is the condition for the days that `usage_recent` does not sum, where it replaces the rest. */
 function measuresOf({ group_by, by }: TopQuestion, rows: string, others?: string): string {
   const each = `SELECT u.${GROUPINGS[group_by].column} AS id, ${MEASURE_OF[by]} AS measure ${rows}`;
   return others === undefined

@@ -16,7 +16,7 @@ const document = z
   })
   .parse(JSON.parse(readFileSync(API_DOCUMENT, 'utf8')));
 
-/** The addresses that a user may read, with this key, model, subscription and request in place of what they name. */
+/** Returns the addresses that a user may read, with this key, model, subscription and request in place of what they name. */
 function readableBy(values: Readonly<Record<string, string | number>>): string[] {
   return Object.entries(document.paths)
     .filter(([, methods]) => methods['get']?.['x-permission'] === 'user')
@@ -25,7 +25,7 @@ function readableBy(values: Readonly<Record<string, string | number>>): string[]
     .map((path) => path.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? '1')));
 }
 
-/** An account whose one request was answered by the upstream `zulu-corp` on the node `zulu-node`. */
+/** Makes an account whose one request was answered by the upstream `zulu-corp` on the node `zulu-node`. */
 async function servedByZulu(isNamed: boolean) {
   const parts = await subscribed();
   const { body: upstream } = await ledger.asAdmin('POST', '/upstreams', {

@@ -32,7 +32,7 @@ export const usageLogRow = z.object({
   is_stream: z.boolean().nullable(),
   upstream_id: z.number().nullable(),
   upstream: z.string().nullable(),
-  /** True when customers of the model see which upstream answered. */
+  /** Is true when customers of the model see which upstream answered. */
   names_upstream: z.boolean(),
   attempts: z.array(routeAttemptSchema).nullable(),
   outcome: z.enum(OUTCOMES).nullable(),

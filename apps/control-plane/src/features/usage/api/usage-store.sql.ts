@@ -41,7 +41,7 @@ const budgetedRow = z.object({
   refused: z.number(),
 });
 
-/** Answers all questions about requests and their sums. A question that takes too long ends as a refusal that names what to narrow. */
+/** Answers all questions about requests and their sums. Each question that takes too long ends as a refusal that names what to narrow. */
 @Injectable()
 export class UsageStore {
   protected readonly questionMs: number = QUESTION_MS;
@@ -63,7 +63,7 @@ export class UsageStore {
     return this.ask(selectStatistics(question, rowsMax));
   }
 
-  /** Returns the groups with the largest use, then the sums of all. The span and the sums it bounds come from one snapshot. */
+  /** Returns the groups with the largest use, then the sums of all. Both the span and the sums it bounds come from one snapshot. */
   async top(question: TopQuestion): Promise<unknown[]> {
     return this.within('REPEATABLE READ', async (tx) => {
       const [prices] = await queryIn(tx, selectPrices(question));

@@ -10,7 +10,7 @@ const moment = momentField.transform((text) => new Date(text));
 
 /** `from` is inclusive, `to` is exclusive. `format=csv` returns all matching requests as a file. */
 export const usageLogsSchema = cursorQuery({
-  /** The id of one request, which its caller got as `x-request-id`. */
+  /** Is the id of one request, which its caller got as `x-request-id`. */
   rid: requestId.optional(),
   request_id: requestId.optional().describe('The same as `rid`'),
   user_id: idFilter.optional(),

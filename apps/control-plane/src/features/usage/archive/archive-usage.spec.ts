@@ -31,7 +31,7 @@ beforeEach(async () => {
 
 const dayOf = (daysAgo: number): string =>
   new Date(Date.now() - daysAgo * DAY_MS).toISOString().slice(0, 10);
-/** Requests of one day, whose node has a name that CSV must quote. */
+/** Books requests of one day, whose node has a name that CSV must quote. */
 const book = (daysAgo: number, count: number): Promise<unknown> =>
   plane.administrator.query(
     `INSERT INTO usage_events (day, rid, seq, kind, user_id, subscription_id, model_id, delta, node, started_at)
@@ -64,7 +64,7 @@ const rowsLeft = async (daysAgo: number): Promise<number> => {
 };
 
 test('every row of every finished day is written once, beside its checksum; the running days are left for later', async () => {
-  // More than one page of the cursor.
+  // The rows are more than one page of the cursor.
   await book(40, 5_003);
   await book(39, 2);
   await book(1, 7);

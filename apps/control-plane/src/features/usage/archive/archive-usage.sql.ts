@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { Archive, type ArchivedDay } from './archive.ts';
 import type { ArchiveStore } from './archive-store.ts';
 
-/** The number of rows in memory at a time. */
+/** Is the number of rows in memory at a time. */
 const PAGE = 5_000;
 /** A final may come a day late, from the journal of a node that was away, so younger days are not archived yet. */
 const SETTLED_AFTER_DAYS = 2;

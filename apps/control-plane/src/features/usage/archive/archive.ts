@@ -22,7 +22,7 @@ type Manifest = z.output<typeof manifestSchema>;
 type Part = z.output<typeof part>;
 export type ArchivedDay = Manifest['days'][string];
 
-/** The value as text, as PostgreSQL writes it. */
+/** Is the value as text, as PostgreSQL writes it. */
 export type ArchiveCell = string | null;
 
 class ArchiveUnusable extends Error {}

@@ -49,7 +49,7 @@ const letterOf = async (rid: string, status = 'open') =>
 const isAlertOpen = async (): Promise<boolean> =>
   (await admin('GET', '/admin/alerts?rule=dead_letter')).body.total > 0;
 
-/** An event whose charge is not what its price version makes of its counts. */
+/** Makes an event whose charge is not what its price version makes of its counts. */
 async function deadLetter(parts: EventParts, more: Partial<EventParts> = {}) {
   const event = usageEvent(70, { ...parts, final: { charge: 60 }, delta: 60, ...more });
   await ingest.ingest([event]);

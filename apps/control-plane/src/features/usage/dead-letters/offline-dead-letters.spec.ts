@@ -39,7 +39,7 @@ const isCredited = async ({ account, model }: EventParts): Promise<void> => {
   expect(await ledger.live(account, model)).toMatchObject({ creditSeq: Number(credit_seq) });
 };
 
-/** An event whose charge is not what its price version makes of its counts. */
+/** Makes an event whose charge is not what its price version makes of its counts. */
 async function deadLetter(parts: EventParts): Promise<number> {
   const event = usageEvent(70, { ...parts, final: { charge: 60 }, delta: 60 });
   await plane.app.get(UsageIngest).ingest([event]);

@@ -8,7 +8,7 @@ import { offlineIngest } from '../ingest/offline-ingest.ts';
 import { DeadLetterRow } from './dead-letter.entity.ts';
 import { DeadLettersService } from './dead-letters.service.ts';
 
-/** The entities that a data source needs for this service. */
+/** Lists the entities that a data source needs for this service. */
 export const DEAD_LETTER_ENTITIES = [DeadLetterRow];
 
 /**

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => void jest.restoreAllMocks());
 
-/** The figures of settlement, by name. */
+/** Returns the figures of settlement, by name. */
 async function shown(): Promise<Record<string, string>> {
   const lines = (await metrics.text()).split('\n');
   const own = lines.filter((line) => /^tollgate_(?:usage|charged|settlement)/.test(line));

@@ -10,7 +10,7 @@ const job = (id: string, count = 1): Delivery => ({
 });
 const namesOf = (deliveries: readonly Delivery[]) => deliveries.map((each) => each.job?.id).join();
 
-/** Lanes whose transactions end when the test says so. */
+/** Makes lanes whose transactions end when the test says so. */
 function lanesUnderTest(lanes: number, eventsMax: number) {
   const begun: string[] = [];
   const ends = new Map<string, (error?: Error) => void>();

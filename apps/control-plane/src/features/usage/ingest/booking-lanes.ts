@@ -15,7 +15,7 @@ interface Waiting {
 }
 
 interface Options {
-  /** The number of simultaneous transactions. */
+  /** Is the number of simultaneous transactions. */
   readonly lanes: number;
   /** Limits the events of one transaction; a single larger delivery is booked whole. */
   readonly eventsMax: number;

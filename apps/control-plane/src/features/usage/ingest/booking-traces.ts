@@ -7,7 +7,7 @@ import type { ReadEvent } from './read-event.ts';
 /** Describes a job of the queue; events that came in another way have none. */
 export interface BookedJob {
   readonly id: string | undefined;
-  /** The time in Unix ms at which it was put into the queue. */
+  /** Is the time in Unix ms at which it was put into the queue. */
   readonly queuedAtMs: number;
 }
 

@@ -6,7 +6,7 @@ import { isRequestId, uuidTimeMs } from './read-event.ts';
 export interface DeadLetter {
   relayed: RelayedEvent;
   reason: string;
-  /** True for an event that is kept even when another event with its number is booked. */
+  /** Is true for an event that is kept even when another event with its number is booked. */
   isEvidence?: boolean;
 }
 

@@ -42,7 +42,7 @@ async function charged(events: RelayedEvent[][]): Promise<number> {
   for (const batch of events) await worker.process(batch);
   return before - (await balance());
 }
-/** Acknowledged to the node so far. */
+/** Returns what has been acknowledged to the node so far. */
 async function acknowledged(rid: string, node = 'node-a:0'): Promise<unknown[]> {
   const lists: string[] = await plane.app.get(REDIS).lrange(`{ack:${node}}`, 0, -1);
   return lists

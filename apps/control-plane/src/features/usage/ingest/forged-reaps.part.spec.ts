@@ -55,7 +55,7 @@ const withoutMac = (event: RelayedEvent): RelayedEvent => {
   const { mac: _mac, ...payload } = JSON.parse(event.payload);
   return { ...event, payload: JSON.stringify(payload) };
 };
-/** With what PostgreSQL says of the nodes now. */
+/** Judges the event with what PostgreSQL says of the nodes now. */
 async function isBelieved(event: RelayedEvent): Promise<boolean> {
   const proofs = new FinalProofs(
     plane.dataSource,
@@ -76,7 +76,7 @@ const storeOf = (credential: string): MeteringStore =>
     signHold: holdSigner(hashCredential(credential)),
   });
 
-/** A hold that a node takes in Redis, checkpoints once, and leaves: what its relay reads when it was reaped. */
+/** Makes a hold that a node takes in Redis, checkpoints once, and leaves; returns what its relay reads when it was reaped. */
 async function reaped(
   usedTokens: number,
   alter: (hold: string, request: HoldRef) => Promise<unknown> = () => Promise.resolve(),

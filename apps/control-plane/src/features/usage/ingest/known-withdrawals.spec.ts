@@ -13,7 +13,7 @@ import type { ReadEvent } from './read-event.ts';
 
 const OTHER = uuidv7(BEGAN_AT_MS - 86_400_000);
 
-/** Withdrawals of subscription 33 that are its last or in the token ledger, and those that are booked as usage. */
+/** Subscription 33 has withdrawals that are its last or in the token ledger, and those that are booked as usage. */
 let begun: string[];
 let booked: string[];
 let asked: unknown[][];

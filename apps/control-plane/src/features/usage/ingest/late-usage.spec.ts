@@ -219,7 +219,7 @@ describe('an event of an outbox whose usage a journal brought before', () => {
     expect(await adopt([forged])).toMatchObject([{ subscriptionId: one.id, delta: 30 }]);
   });
 
-  /** The final of a reaped request, which Redis settled as a first charge. */
+  /** Makes the final of a reaped request, which Redis settled as a first charge. */
   const settledWhole = (rid: string): ReadEvent => {
     const final = read({ rid, seq: 1, charge: 156, delta: 65 });
     return { ...final, relayed: { ...final.relayed, seq: '0', delta: '156', outboxId: '6-1' } };

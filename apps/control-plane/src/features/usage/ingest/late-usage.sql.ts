@@ -36,7 +36,7 @@ export type AdoptedUsage = z.output<typeof adoptedRow>;
 
 export interface LiveCorrection {
   subscriptionId: number;
-  /** The amount by which Redis must still be changed. */
+  /** Is the amount by which Redis must still be changed. */
   delta: number;
 }
 

@@ -17,7 +17,7 @@ const YEAR_2100_MS = Date.UTC(2100, 0, 1);
 
 const signed = (payload: object): string =>
   signFinal({ rid: RID, payload: JSON.stringify(payload) }, 'a'.repeat(64));
-/** Null where the event is sound. */
+/** Returns null where the event is sound. */
 function reasonOf(event: RelayedEvent): string | null {
   const reading = readEvent(event);
   return reading.kind === 'poison' ? reading.reason : null;

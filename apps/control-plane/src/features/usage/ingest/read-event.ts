@@ -14,11 +14,11 @@ export interface ReadEvent {
   relayed: RelayedEvent;
   /** True when its node signed it: it states the whole charge of its request, whatever its delta and number. */
   isSigned: boolean;
-  /** The start of the request, from its rid, in Unix ms. */
+  /** Is the start of the request, from its rid, in Unix ms. */
   beganAtMs: number;
-  /** The names of telemetry fields that could not be read, which are booked as unknown. */
+  /** Lists the names of telemetry fields that could not be read, which are booked as unknown. */
   unreadable: readonly string[];
-  /** The names of another release's fields, which are not stored. */
+  /** Lists the names of another release's fields, which are not stored. */
   unknown: readonly string[];
 }
 

@@ -142,7 +142,7 @@ describe('totals over all accounts', () => {
   });
 });
 
-/** One row a request: the correction's own figures where there is one, else the reap's. */
+/** Expects one row a request: the correction's own figures where there is one, else the reap's. */
 async function expectRollupsToEqualRawRows({ account, model }: EventParts): Promise<void> {
   const raw = await ledger.query(
     `WITH requests AS (

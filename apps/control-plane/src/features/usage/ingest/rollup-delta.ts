@@ -9,12 +9,12 @@ import { bucketOf, emptyHistogram } from '../histogram.ts';
 import type { ReadEvent } from './read-event.ts';
 
 const MINUTE_MS = 60_000;
-/** The usage_rollups.upstream_id of requests that reached no upstream. */
+/** Is the usage_rollups.upstream_id of requests that reached no upstream. */
 const NO_UPSTREAM = 0;
 
 /** Holds the amounts that a batch adds to one row of a roll-up. Counts may be negative inside one delta, never in a sum over all events of a request. */
 export interface RollupDelta {
-  /** The start of the minute, hour or day (UTC). */
+  /** Is the start of the minute, hour or day (UTC). */
   periodMs: number;
   userId: number;
   keyId: number;

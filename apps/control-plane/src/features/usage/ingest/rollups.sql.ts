@@ -14,7 +14,7 @@ import { histogramLiteral } from '../histogram.ts';
 import type { ReadEvent } from './read-event.ts';
 import { inPeriods, rollupDeltas, withoutRequesters, type RollupDelta } from './rollup-delta.ts';
 
-/** The length of the date in the text of a time. */
+/** Is the length of the date in the text of a time. */
 const DATE_CHARS = 10;
 
 const KEYS = {

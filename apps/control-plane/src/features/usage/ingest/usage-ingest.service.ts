@@ -170,16 +170,16 @@ export class UsageIngest {
 
 interface Source {
   fromJournal: boolean;
-  /** True when a person decided to book it although its day was dropped. */
+  /** Is true when a person decided to book it although its day was dropped. */
   isConfirmed?: boolean;
-  /** True for events that Redis does not have: finals from a journal, and letters whose balance was compared. */
+  /** Is true for events that Redis does not have: finals from a journal, and letters whose balance was compared. */
   isLate?: boolean;
 }
 
 interface Batch extends Source {
   sound: readonly ReadEvent[];
   poison: readonly DeadLetter[];
-  /** True for a copy, which fails as a whole where a row exists already. */
+  /** Is true for a copy, which fails as a whole where a row exists already. */
   isCopied?: boolean;
 }
 

@@ -18,10 +18,10 @@ const LOCK_TIMEOUT = '500ms';
 const PARTITION = /^usage_events_(\d{4})(\d{2})(\d{2})$/;
 
 export interface Expired {
-  /** The first day that stays; empty without a retention. */
+  /** Is the first day that stays; empty without a retention. */
   before: string;
   partitions: { table: string; day: string }[];
-  /** The days in the default partition. */
+  /** Lists the days in the default partition. */
   strays: string[];
 }
 

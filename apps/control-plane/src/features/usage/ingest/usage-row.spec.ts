@@ -13,7 +13,7 @@ const NAMES = /\((.*), created_at\)/.exec(COPY_USAGE_EVENTS)?.[1]?.split(', ') ?
 const NULL = String.raw`\N`;
 const nothing = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, NULL]));
 
-/** The cells of copied rows by the names of their columns. */
+/** Returns the cells of copied rows by the names of their columns. */
 function copiedRows(events: readonly ReadEvent[]): Record<string, string>[] {
   const lines = usageRowText(events, 'NOW').split('\n');
   expect(lines.pop()).toBe('');

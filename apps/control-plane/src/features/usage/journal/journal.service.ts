@@ -20,7 +20,7 @@ const PROOF_AGE_MAX_MS = 5 * 60_000;
 const chargedSchema = z.object({ account_id: z.number().int().positive(), charge: z.number() });
 
 export interface ProvenUpload {
-  /** The worker's address as `<name>:<worker>`. */
+  /** Is the worker's address as `<name>:<worker>`. */
   node: string;
   atMs: number;
   proof: string;

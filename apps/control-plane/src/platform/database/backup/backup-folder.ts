@@ -20,7 +20,7 @@ const backupSchema = z.object({
   format: z.literal(1),
   id: z.uuid(),
   taken_at: z.iso.datetime(),
-  /** The names of the migrations that the database had. A release that lacks one cannot read the backup. */
+  /** Lists the names of the migrations that the database had. A release that lacks one cannot read the backup. */
   migrations: z.array(z.string()),
   /** The tables in loading order: a referenced row comes before the rows that refer to it. */
   tables: z.array(tableSchema),

@@ -29,10 +29,7 @@ const SECTIONS = [
   INCIDENTS,
 ];
 
-/**
- * The schema of the first release. Money is bigint micro-units, tokens are bigint charged tokens, times are timestamptz.
- * Facts that must never be wrong are constraints here, not only rules in a service.
- */
+/** Makes the schema of the first release. Money is bigint micro-units, tokens are bigint charged tokens, times are timestamptz. Facts that must never be wrong are constraints here, not only rules in a service. */
 export class Schema1795824000000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const section of SECTIONS) await runner.query(section);

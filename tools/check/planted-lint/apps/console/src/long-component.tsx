@@ -1,4 +1,4 @@
-/** Planted: a component of more than 40 lines. */
+/** This planted component has more than 40 lines. */
 export function TooLong() {
   return (
     <ul>

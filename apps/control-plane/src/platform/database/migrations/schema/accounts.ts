@@ -1,4 +1,4 @@
-/** Accounts, their sessions and access tokens. */
+/** Makes accounts, their sessions and access tokens. */
 export const ACCOUNTS = `
 -- Limits by name, as LIMIT_NAMES of libs/contracts has them: whole numbers below 2^53.
 CREATE FUNCTION are_limits(limits jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$

@@ -1,4 +1,4 @@
-/** The activity log, alerts, proofs of the books and restores. */
+/** Makes the activity log, alerts, proofs of the books and restores. */
 export const ACTIVITY = `
 CREATE TABLE activity_log (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -1,4 +1,4 @@
-/** Models and their prices. */
+/** Makes models and their prices. */
 export const CATALOGUE = `
 CREATE TABLE models (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -1,4 +1,4 @@
-/** API keys and the limits of their requests. */
+/** Makes API keys and the limits of their requests. */
 export const KEYS = `
 CREATE TABLE api_keys (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -1,4 +1,4 @@
-/** Double-entry books, append-only. */
+/** Makes the double-entry books, which are append-only. */
 export const MONEY = `
 CREATE TABLE ledger_accounts (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

@@ -1,4 +1,4 @@
-/** Entries by the person, about the person, about what of theirs (its entry has names and addresses), or with the name in what changed. Erasures name no person and stay, because they excuse what they emptied. */
+/** Selects entries by the person, about the person, about what of theirs (its entry has names and addresses), or with the name in what changed. Erasures name no person and stay, because they excuse what they emptied. */
 const OF_PERSON = `l.action <> 'user.erase' AND (l.action <> 'user.ask-erasure' OR l.actor_user_id = account)
   AND num_nonnulls(l.actor_name, l.address, l.before, l.after) > 0
   AND (l.actor_user_id = account OR (l.target_kind = 'user' AND l.target_id = account::text)
@@ -10,7 +10,7 @@ interface OwnerFunction {
   body: string;
 }
 
-/** Functions for what control planes do beyond the rights of their role. Each runs with the owner's, finds no object but its own, and takes no name from its caller. */
+/** Holds functions for what control planes do beyond the rights of their role. Each runs with the owner's rights, finds no object but its own, and takes no name from its caller. */
 const FUNCTIONS: Readonly<Record<string, OwnerFunction>> = {
   'create_usage_day(wanted date)': {
     returns: 'void',
@@ -84,7 +84,7 @@ const FUNCTIONS: Readonly<Record<string, OwnerFunction>> = {
   },
 };
 
-/** Statements that make the functions in `schema`, a quoted name. */
+/** Returns statements that make the functions in `schema`, a quoted name. */
 export function ownerFunctions(schema: string): string[] {
   return Object.entries(FUNCTIONS).flatMap(([signature, { returns, body }]) => [
     `CREATE FUNCTION ${schema}.${signature} RETURNS ${returns} LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp

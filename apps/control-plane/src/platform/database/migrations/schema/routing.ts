@@ -1,4 +1,4 @@
-/** Upstreams and routes. */
+/** Makes upstreams and routes. */
 export const ROUTING = `
 CREATE TABLE upstreams (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,

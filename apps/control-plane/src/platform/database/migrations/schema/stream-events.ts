@@ -1,5 +1,5 @@
 /**
- * Events that GET /events streams, written in the transaction that causes them. An id from a sequence alone would lose events: a lower one may commit after
+ * Makes the events that GET /events streams, written in the transaction that causes them. An id from a sequence alone would lose events: a lower one may commit after
  * a higher one was read. The transaction's id stands first; a reader stops below the oldest transaction that still runs, so what it has
  * passed is complete and any replica continues from there. Rows are kept for minutes.
  */

@@ -1,4 +1,4 @@
-/** Subscriptions and tokens. */
+/** Makes subscriptions and tokens. */
 export const TOKENS = `
 -- One row per (user, model) for ever: subscribing again reopens it, so late settlements always find their subscription.
 CREATE TABLE subscriptions (

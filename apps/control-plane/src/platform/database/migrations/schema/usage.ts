@@ -1,5 +1,5 @@
 /**
- * Columns of sums of usage, by period and keys. One row stands for hundreds of requests or for one, so its size counts: classes of tokens that were
+ * Makes columns of sums of usage, by period and keys. One row stands for hundreds of requests or for one, so its size counts: classes of tokens that were
  * not used are null, and histograms begin and end with their first and last bucket that counted something (their subscripts say which, bounds are in code).
  */
 function sums(period: string, keys: readonly string[], count: 'integer' | 'bigint'): string {
@@ -30,7 +30,7 @@ const byRequester = (period: string): string =>
 /** Counts of all accounts together may exceed an integer. */
 const overAll = (period: string): string => sums(period, ['model_id', 'upstream_id'], 'bigint');
 
-/** Usage of single requests and its sums. */
+/** Makes usage of single requests and its sums. */
 export const USAGE = `
 -- day = UTC day of the rid's UUIDv7 timestamp, so a retried event always meets the same partition and its key.
 CREATE TABLE usage_events (

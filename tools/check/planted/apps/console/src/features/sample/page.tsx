@@ -1,4 +1,4 @@
-// One violation of each house rule of the console.
+// This file has one violation of each house rule of the console.
 import { Link } from '@tanstack/react-router';
 
 export function Page() {
