@@ -1,5 +1,5 @@
 /**
- * Who may import whom (docs/architecture.md, "Walls"). `tools/check/planted` holds one violation of each rule;
+ * Says who may import whom (docs/architecture.md, "Walls"). `tools/check/planted` holds one violation of each rule;
  * `npm run check` fails when a planted violation is not reported, so no rule can die unnoticed.
  */
 const { readFileSync } = require('node:fs');
@@ -16,7 +16,7 @@ const LIBRARIES = [
   'tracing',
   'outbound',
 ];
-/** Order money <- contracts <- snapshot <- metering <- protocols; keyspace stands beside metering. */
+/** The order is money <- contracts <- snapshot <- metering <- protocols; keyspace is beside metering. */
 const MAY_IMPORT = {
   money: [],
   contracts: ['money'],

@@ -213,7 +213,7 @@ async function withClock(name, work) {
 }
 
 /**
- * In a process group of its own: what it starts ends with it.
+ * Runs a command in a process group of its own: what it starts ends with it.
  * @param {string} command
  * @param {string[]} args
  * @param {AbortSignal} signal

@@ -45,7 +45,7 @@ export default defineConfig(({ command }) => ({
   },
   server: {
     host: '127.0.0.1',
-    // With the browser's own Host: the interface compares it with the Origin of what changes things.
+    // The proxy keeps the browser's own Host: the interface compares it with the Origin of what changes things.
     proxy: Object.fromEntries(
       ['/admin-api', '/v1'].map((path) => [path, { target: gateway, changeOrigin: false }]),
     ),

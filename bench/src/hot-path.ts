@@ -33,7 +33,7 @@ const USAGE = `npm run bench -- hot-path [scene ...]   of ${Object.keys(SCENES).
   --streams N, --keys N, --models N, --records N   sizes of the scenes streams, keys, models and backlog
   --profile KIND    json, stream, quiet, or booking or steady (of the control plane): CPU by stage, and the hottest functions`;
 
-/** CPU, latency and memory of the hot path beside a bare proxy; docs/performance.md has the method. */
+/** Measures CPU, latency and memory of the hot path beside a bare proxy; docs/performance.md has the method. */
 export async function benchHotPath(args: readonly string[]): Promise<void> {
   const { values, positionals } = parseArgs({
     args: [...args],

@@ -70,7 +70,7 @@ export async function openSide(root = path.join(import.meta.dirname, '../..')): 
   };
 }
 
-/** `admit` and `settle` answer what their typed twins accept, and do nothing. */
+/** Makes `admit` and `settle` answer what their typed twins accept, and do nothing. */
 export function withEmptyFunctions(side: Side): Side {
   const empty = new Map([
     [

@@ -55,7 +55,7 @@ export async function benchStatistics([millions = '10']: readonly string[]): Pro
   }
 }
 
-/** Every hour of every user; users keep their keys and models; the days are the sums of their hours, as the worker keeps them. */
+/** Fills every hour of every user; users keep their keys and models; the days are the sums of their hours, as the worker keeps them. */
 async function fill(database: pg.Client, requests: number): Promise<string> {
   const each = Math.round(requests / (DAYS * 24 * USERS * SPREAD));
   await database.query(

@@ -37,7 +37,7 @@ Named by the \`code\` of the OpenAI shape; the Anthropic shape has none, there \
 
 interface WireError {
   error: ClientErrorCode;
-  /** The code of the OpenAI shape; the default is the entry's own. */
+  /** Is the code of the OpenAI shape; the default is the entry's own. */
   vendorCode?: string | null | undefined;
   text: string;
 }

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { isProduct, read, sources } from './tracked-files.ts';
 
-/** The sources whose README has the order of their folders, in one table: each folder may import those before it. */
+/** Lists the sources whose README has the order of their folders, in one table: each folder may import those before it. */
 export const ORDERED_SOURCES = [
   'apps/control-plane/src/features',
   'apps/proxy-node/src',

@@ -13,7 +13,7 @@ import {
 import { read, tracked } from './tracked-files.ts';
 
 const LINES_MAX = 20;
-/** The parts of a README: what the folder owns, what is elsewhere, what always holds. */
+/** Lists the parts of a README: what the folder owns, what is elsewhere, what always holds. */
 const PARTS = ['**Owns**', '**Does not own**', '**Invariants**'];
 
 const readmeOf = (root: string, folder: string): string | undefined => {

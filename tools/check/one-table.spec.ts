@@ -24,7 +24,7 @@ function listsOf(neighbours: readonly RegExp[], texts = TEXTS): string[] {
     .toSorted();
 }
 
-// Two values of each table that behave alike; `at most` is 6 where it says nothing else.
+// Lists two values of each table that behave alike; `at most` is 6 where it says nothing else.
 const IDEAS: readonly { idea: string; neighbours: readonly RegExp[]; atMost?: number }[] = [
   { idea: 'token class', neighbours: [/audio_?input/i, /audio_?output/i] },
   { idea: 'limit of keys', neighbours: [/\brph(_?ceiling)?\b/i, /\brpd(_?ceiling)?\b/i] },

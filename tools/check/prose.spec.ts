@@ -15,7 +15,7 @@ test('every relative link in the documentation leads somewhere', () => {
   expect(broken).toEqual([]);
 });
 
-/** The one file outside the repository that a test may read; the test says that it is skipped without it. */
+/** Is the one file outside the repository that a test may read; the test says that it is skipped without it. */
 const READ_BESIDE_THE_REPOSITORY = 'tests/e2e/src/endpoints/spec-endpoints.spec.ts';
 
 /** Headings as GitHub turns them into anchors. */
@@ -69,7 +69,7 @@ test('every section that a link of the documentation names exists', () => {
   expect(broken).toEqual([]);
 });
 
-/** Words of a style that readers with English as a second language cannot read quickly: CONTRIBUTING.md asks for plain technical English. */
+/** Lists words of a style that readers with English as a second language cannot read quickly: CONTRIBUTING.md asks for plain technical English. */
 const QUAINT =
   /\b(told|tells|nobody|whoever|somebody|himself|herself|his|shall|mend|mends|mended|mending|for ever|says again|said again|lets? in|let down|anybody|everybody|in vain|anew|all the same|without a word|last[ _]?word)\b/giu;
 
@@ -139,7 +139,7 @@ test('documents, comments and messages of the product use the plain word for a p
   ]);
 });
 
-/** Words that open a fragment: a comment states its subject, or begins with what the code does ("Returns ..."). */
+/** Matches words that open a fragment: a comment states its subject, or begins with what the code does ("Returns ..."). */
 const FRAGMENT =
   /(?:\/\*\*|(?<![:\w])\/\/|^\s*\*|--)\s+(As|What|Of|Whether|Which|How|Where|Why|Whose|Who)\s/gmu;
 

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { expect, test } from '@jest/globals';
 import { ROOT } from '../src/checkout.ts';
 
-/** Loaded before the program: prints each flag of V8 that the program sets. */
+/** Is loaded before the program: it prints each flag of V8 that the program sets. */
 const PRINT_FLAGS = `
   import v8 from 'node:v8';
   import { syncBuiltinESMExports } from 'node:module';

@@ -33,7 +33,7 @@ export interface NewModel {
 export interface NewPrice {
   /** Is decimal text in the installation's currency. */
   price_per_million: string;
-  /** Decimal text; the default is 1. */
+  /** Is decimal text; the default is 1. */
   weight_input?: string;
   weight_output?: string;
   weight_cache_read?: string;

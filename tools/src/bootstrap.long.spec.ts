@@ -77,12 +77,12 @@ test('a command that runs the product installs what runs it; one that tests inst
   expect(has('tests/console/node_modules/playwright-core')).toBe(true);
   expect(bootstrap('size')).not.toContain('Installing');
 
-  // Another branch, whose lockfile differs: what was there is installed again, not less.
+  // Another branch has another lockfile: what was there is installed again, not less.
   writeFileSync(stamp(), 'of-another-lockfile everything');
   expect(bootstrap('size')).toContain('ok    Installing dependencies');
   expect(has('node_modules/jest')).toBe(true);
 
-  // Installed by hand, or interrupted: nothing is taken away either.
+  // It was installed by hand, or interrupted: nothing is taken away either.
   rmSync(stamp());
   expect(bootstrap('size')).toContain('ok    Installing dependencies');
   expect(has('node_modules/jest')).toBe(true);

@@ -13,7 +13,7 @@ interface Step {
 interface Finding {
   isPassed: boolean;
   output: string;
-  /** The reason why the step was skipped; it counts as neither passed nor failed. */
+  /** Is the reason why the step was skipped; it counts as neither passed nor failed. */
   skipped?: string;
 }
 

@@ -8,7 +8,7 @@ import { kebab, type Field, type Operation } from './operations.ts';
 export interface Typed {
   path: Readonly<Record<string, string>>;
   fields: Readonly<Record<string, string | boolean | undefined>>;
-  /** The body as JSON, `@file` or `-` for standard input; separately typed fields replace its members. */
+  /** Is the body as JSON, `@file` or `-` for standard input; separately typed fields replace its members. */
   body?: string | undefined;
   idempotencyKey?: string | undefined;
   format?: 'csv' | undefined;

@@ -1,2 +1,2 @@
-/** The name that `ops.ts` had; timers of operators still call it. */
+/** This is the name that `ops.ts` had; timers of operators still call it. */
 import './ops.ts';

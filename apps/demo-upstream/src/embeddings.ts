@@ -22,7 +22,7 @@ export function vectorsOf(input: unknown): number[][] {
   return inputsOf(input).map((each) => vectorOf(JSON.stringify(each)));
 }
 
-/** Token arrays count one each; texts were counted by the caller. */
+/** Counts one for each token of an array; texts were counted by the caller. */
 export function tokenArrayLength(input: unknown): number {
   return Array.isArray(input) ? input.flat(1).filter((item) => typeof item === 'number').length : 0;
 }

@@ -66,7 +66,7 @@ export interface Plan {
   choices: number;
   /** `classes=all` splits the report's tokens over every class of its protocol. */
   isEveryClass: boolean;
-  /** True when the request has a directive, as every request of a load has; a node's probe has none. */
+  /** Is true when the request has a directive, as every request of a load has; a node's probe has none. */
   isDirected: boolean;
 }
 

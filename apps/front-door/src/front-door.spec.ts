@@ -263,6 +263,6 @@ test('a head that is never sent to its end is answered 408 and its connection en
     }),
   );
   expect(answers).toEqual(Array.from({ length: 3 }, () => 'HTTP/1.1 408'));
-  // The timeout and one look for slow heads; Node's own look comes after 30 s.
+  // The limit covers the timeout and one look for slow heads; Node's own look comes after 30 s.
   expect(performance.now() - startedAt).toBeLessThan(10_000);
 });

@@ -27,7 +27,7 @@ export interface FrontDoor {
   close: (drainTimeoutMs: number) => Promise<void>;
 }
 
-/** One address for both interfaces: the proxy interface goes to a ready node, everything else to the control plane. Nothing is buffered or repeated. */
+/** Makes one address for both interfaces: the proxy interface goes to a ready node, everything else to the control plane. Nothing is buffered or repeated. */
 export function createFrontDoor(
   config: Pick<
     Config,
@@ -80,7 +80,7 @@ function isInternal(pathname: string): boolean {
   return /(?:^|\/\.\.)\/(?:internal|metrics$|metrics\/)/.test(read);
 }
 
-/** Decoded until nothing is left to decode; undecodable text stays as it is. */
+/** Decodes a path until nothing is left to decode; undecodable text stays as it is. */
 function decodedPath(pathname: string): string {
   try {
     const decoded = decodeURIComponent(pathname);

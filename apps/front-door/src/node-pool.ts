@@ -67,7 +67,7 @@ export class NodePool {
     );
   }
 
-  /** Called by a request that could not connect: no other request tries the node before the next health check. */
+  /** Notes that a request could not connect: no other request tries the node before the next health check. */
   markUnreachable(node: ProxyNode): void {
     this.set(node, 'away');
   }
@@ -104,7 +104,7 @@ export class NodePool {
 
 function standingOf(url: string): Promise<Standing> {
   return new Promise((resolve) => {
-    // A connection of its own: a look must not be answered by a connection that outlives the listener.
+    // The look has a connection of its own: it must not be answered by a connection that outlives the listener.
     const check = request(
       `${url}/readyz`,
       { agent: false, timeout: CHECK_TIMEOUT_MS },

@@ -12,7 +12,7 @@ const HOP_BY_HOP = [
   'proxy-authenticate',
   'proxy-authorization',
 ];
-/** Headers that only a trusted proxy may set; a client could pose as another address by them (security S40). */
+/** Lists headers that only a trusted proxy may set; a client could pose as another address by them (security S40). */
 const FORWARDED = [
   'forwarded',
   'x-forwarded-for',
@@ -42,7 +42,7 @@ export function cleanRequestHeaders(
   if (host !== undefined) headers['x-forwarded-host'] = host;
 }
 
-/** The same for the answer; `isLast` keeps the client's wish to close its own connection. */
+/** Does the same for the answer; `isLast` keeps the client's wish to close its own connection. */
 export function cleanResponseHeaders(headers: IncomingHttpHeaders, isLast: boolean): void {
   removeHopByHop(headers);
   // Framing is per connection: Node frames the answer again.

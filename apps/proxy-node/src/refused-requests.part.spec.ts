@@ -74,7 +74,7 @@ describe('what is refused', () => {
     ]) {
       const answerTo = (key: string) =>
         new Promise<string>((resolve, reject) => {
-          // The headers alone: a server that waits for the body does not answer.
+          // The client sends the headers alone: a server that waits for the body does not answer.
           const socket = connect(Number(port), hostname, () =>
             socket.write(
               `POST /v1/${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\n${framing}\r\n\r\n`,

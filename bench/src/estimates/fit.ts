@@ -40,7 +40,7 @@ function dot(left: readonly number[], right: readonly number[]): number {
   return left.reduce((sum, value, at) => sum + value * (right[at] ?? 0), 0);
 }
 
-/** Gauss-Jordan; the matrix is positive definite, as every prior has a deviation. */
+/** Solves by Gauss-Jordan; the matrix is positive definite, as every prior has a deviation. */
 function solve(matrix: readonly (readonly number[])[], right: readonly number[]): number[] {
   let rows = matrix.map((row, at) => [...row, right[at] ?? 0]);
   for (let pivot = 0; pivot < rows.length; pivot += 1) {

@@ -20,7 +20,7 @@ export interface Recorded {
   file: string;
   protocol: 'chat' | 'messages';
   model: string;
-  /** By the hash of the answer: half of them calibrate, half judge. */
+  /** Is decided by the hash of the answer: half of them calibrate, half judge. */
   isCalibration: boolean;
   prompt: {
     counts: PromptCounts;

@@ -20,6 +20,6 @@ export interface BeatReport {
   /** Counts the others by their reason. */
   dropped: Record<string, number>;
   events: number;
-  /** Events by how late they were, in whole milliseconds; the last place holds all that were later. */
+  /** Counts events by how late they were, in whole milliseconds; the last place holds all that were later. */
   lags: number[];
 }

@@ -5,7 +5,7 @@ import type { BeatOrder, BeatReport } from './beat-order.ts';
 const order = JSON.parse(process.argv[2] ?? '') as BeatOrder;
 const { hostname, port } = new URL(order.url);
 const LAG_MS_MAX = 10_000;
-/** More than an event has, so that the hold is not always nearly used up. */
+/** Is more than an event has, so that the hold is not always nearly used up. */
 const BEAT_TOKENS = 100;
 const LAST_CHUNK = '0\r\n\r\n';
 const SENT_AT = /@(\d+\.\d)/g;

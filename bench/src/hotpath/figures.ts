@@ -1,4 +1,4 @@
-/** One measured quantity: a sample per round, less is better unless the unit says otherwise. */
+/** Is one measured quantity: a sample per round; less is better unless the unit says otherwise. */
 export interface Figure {
   name: string;
   unit: string;
@@ -61,7 +61,7 @@ export function describeFigures(sets: ReadonlyMap<string, readonly Figure[]>): s
   ].join('\n');
 }
 
-/** Round by round; undefined when a set lacks a round, or one was zero. */
+/** Compares round by round; returns undefined when a set lacks a round, or one was zero. */
 function ratioOf(own: Figure | undefined, other: Figure | undefined): Figure | undefined {
   if (!own || !other || own.samples.length !== other.samples.length) return undefined;
   const samples = own.samples.map((sample, round) => sample / (other.samples[round] ?? 0));

@@ -97,7 +97,7 @@ const journal = new Journal();
 const PRICE =
   '"price_per_million":"0.01","weights":{"input":"1","output":"1","cache_read":"1","cache_write":"1"}';
 
-/** One request; its methods stand in the order in which they are called. */
+/** Is one request; its methods are in the order in which they are called. */
 class Request implements Dispatcher.DispatchHandler {
   readonly #incoming: IncomingMessage;
   readonly #response: ServerResponse;

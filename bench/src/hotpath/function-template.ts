@@ -4,7 +4,7 @@ import { readFunctionSource } from '../../../libs/keyspace/src/functions/functio
 
 /** These stand in a template for what differs from one request to the next. */
 const SLOTS = {
-  /** A request id: UUIDs are equally long, so it may be a part of a key. */
+  /** This is a request id: UUIDs are equally long, so it may be a part of a key. */
   rid: '00000000-0000-7000-8000-00000000f100',
   mac: 'f1'.repeat(32),
   charge: 987_654_321,
@@ -29,7 +29,7 @@ export interface Call {
 }
 
 /**
- * The commands of `admit` and `settle` as `MeteringStore` sends them for a request, with slots: a program fills and sends them without the library, at
+ * Makes the commands of `admit` and `settle` as `MeteringStore` sends them for a request, with slots: a program fills and sends them without the library, at
  * the least cost, and a change of a function's arguments cannot pass it by.
  */
 export async function functionTemplates(
@@ -69,7 +69,7 @@ class RecordingLibrary extends FunctionLibrary {
   }
 }
 
-/** Text of RESP2; every second piece is the name of a slot, or `text` and `length` of one. */
+/** Holds text of RESP2; every second piece is the name of a slot, or `text` and `length` of one. */
 export type Pieces = readonly string[];
 
 function piecesOf(parts: readonly string[]): Pieces {

@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { getHeapStatistics } from 'node:v8';
 
-/** Loaded into a process with --import: SIGUSR2 writes the bytes that it has allocated since its start to BENCH_HEAP. */
+/** This file is loaded into a process with --import: SIGUSR2 writes the bytes that it has allocated since its start to BENCH_HEAP. */
 const file = process.env.BENCH_HEAP;
 process.on('SIGUSR2', () => {
   writeFileSync(`${file}.new`, String(getHeapStatistics().total_allocated_bytes));

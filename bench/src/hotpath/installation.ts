@@ -89,7 +89,7 @@ export class BenchInstallation {
       await this.load({ isStream, seconds: WARM_UP_SECONDS / 3 });
   }
 
-  /** A fresh process with cold code; a change of its environment stays. */
+  /** Starts a fresh process with cold code; a change of its environment stays. */
   async restartNode(env: Readonly<Record<string, string | undefined>> = {}): Promise<void> {
     await this.tollgate.restart(NODE, { env });
     this.#pin();

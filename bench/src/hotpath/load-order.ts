@@ -11,7 +11,7 @@ export interface LoadOrder {
   connections: number;
   seconds: number;
   requestsMax: number;
-  /** Null: each connection sends its next request when the last is answered. */
+  /** Is null where each connection sends its next request when the last is answered. */
   perSecond: number | null;
 }
 

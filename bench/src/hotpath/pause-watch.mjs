@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** Loaded into a process with --import: SIGUSR2 writes the longest pause of the event loop since the last one, in milliseconds, to BENCH_PAUSES. */
+/** This file is loaded into a process with --import: SIGUSR2 writes the longest pause of the event loop since the last one, in milliseconds, to BENCH_PAUSES. */
 const pauses = monitorEventLoopDelay({ resolution: 1 });
 pauses.enable();
 process.on('SIGUSR2', () => {

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { Session } from 'node:inspector';
 
-/** Loaded with --import: SIGWINCH starts a CPU profile, the next one writes it to BENCH_PROFILE. NestJS takes most other signals as a wish to stop. */
+/** This file is loaded with --import: SIGWINCH starts a CPU profile, the next one writes it to BENCH_PROFILE. NestJS takes most other signals as a wish to stop. */
 const session = new Session();
 session.connect();
 session.post('Profiler.enable');

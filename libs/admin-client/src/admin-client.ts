@@ -69,7 +69,7 @@ export class AdminRefusal extends Error {
   }
 }
 
-/** The data of an answer; throws AdminRefusal. Where nothing answers, `fetch` throws its own TypeError. */
+/** Returns the data of an answer; throws AdminRefusal. Where nothing answers, `fetch` throws its own TypeError. */
 export async function answerOf<T>(
   call: Promise<{ data?: T; error?: unknown; response: Response }>,
 ): Promise<T> {

@@ -120,7 +120,7 @@ export const nodeReportSchema = z.strictObject({
   redis: z
     .strictObject({ round_trip_ms: z.number().nonnegative(), clock_ahead_ms: z.int() })
     .nullable(),
-  /** hex HMAC-SHA256 over every other field (`proveReport`), keyed with SHA-256(credential): shows the credential without sending it. */
+  /** Is the hex HMAC-SHA256 over every other field (`proveReport`), keyed with SHA-256(credential): it shows the credential without sending it. */
   proof: z.string().max(64),
 });
 export type NodeReport = z.infer<typeof nodeReportSchema>;
@@ -221,7 +221,7 @@ export const nodeDumpSchema = z.strictObject({
   table: z.string().nullable(),
   page: z.number().int().positive(),
   page_size: z.number().int().positive(),
-  /** Rows of `table` in all; 0 when the table is null or unknown. */
+  /** Counts the rows of `table` in all; 0 when the table is null or unknown. */
   total: z.number().int().nonnegative(),
   rows: z.array(z.strictObject({ key: z.string().max(512), value: z.unknown() })).max(1000),
 });

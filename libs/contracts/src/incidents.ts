@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The number of refused requests of one key and minute that are stored completely; further ones are counted. */
+/** Limits the refused requests of one key and minute that are stored completely; further ones are counted. */
 export const REFUSED_KEPT_MAX = 100;
 /** Limits the stored bytes of an upstream's error. */
 export const EXCERPT_BYTES_MAX = 1_024;
@@ -66,7 +66,7 @@ export const incidentsSchema = z.strictObject({
 });
 export type Incidents = z.infer<typeof incidentsSchema>;
 
-/** The form in Redis: `body` is `Incidents` as JSON, and `proof` is that of an upload (`proveUpload`). */
+/** Has the form in Redis: `body` is `Incidents` as JSON, and `proof` is that of an upload (`proveUpload`). */
 export interface IncidentUpload {
   node: string;
   atMs: number;

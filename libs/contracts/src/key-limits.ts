@@ -31,7 +31,7 @@ export const LIMIT_NAMES: readonly KeyLimit[] = KEY_LIMITS.map(({ name }) => nam
 export interface Rate {
   window: RateWindow;
   limit: number;
-  /** Model names with `*`, separated by commas; an empty text means all. */
+  /** Holds model names with `*`, separated by commas; an empty text means all. */
   models: string;
   /** Is true when a rate of tokens counts cache reads. */
   countsCacheReads: boolean;

@@ -1,5 +1,5 @@
--- One poll of a shard by its relay: takes or renews the lease, forgets what was relayed, reads what is next, and lists holds whose lease ran out.
--- Not fenced: an outbox is emptied whatever happened to its shard.
+-- Polls a shard once for its relay: takes or renews the lease, forgets what was relayed, reads what is next, and lists holds whose lease ran out.
+-- It is not fenced: an outbox is emptied whatever happened to its shard.
 -- KEYS 1 relay lease  2 outbox  3 holds  4 epoch  5 latest time
 -- ARGV 1 owner  2 lease ms (0 = give the lease up, read nothing)  3 entries max  4 bytes max  5 expired holds max  6 prefix of hold keys
 --      7 now (tests only)  8... outbox ids relayed

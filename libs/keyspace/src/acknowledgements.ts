@@ -16,7 +16,7 @@ const listSchema = z.object({
 });
 
 /**
- * Word from the control plane to a node worker's journal: these events are in PostgreSQL. Losing one is harmless, the node emits the event again.
+ * Carries messages from the control plane to a node worker's journal: these events are in PostgreSQL. Losing one is harmless, the node emits the event again.
  * `address` is `<name>:<worker>` as in the payload's `node`. Lists carry the control plane's MAC: a node that believed a forged one would
  * forget a final that was never booked.
  */

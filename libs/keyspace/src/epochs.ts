@@ -61,7 +61,7 @@ export class Epochs {
     return this.#advance(shard, `${RESTORING}${epoch}`, epoch);
   }
 
-  /** The first start: there is nothing to restore. Returns false when the shard has lost its data meanwhile. */
+  /** Opens a shard at the first start: there is nothing to restore. Returns false when the shard has lost its data meanwhile. */
   openFilled(shard: string, token: string): Promise<boolean> {
     return this.#advance(shard, `${REBUILDING}${token}`, token);
   }

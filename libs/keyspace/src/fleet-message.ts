@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 const node = z.string().max(128);
 
-/** A day: what a worker obeys itself. */
+/** Is a day: a worker obeys no longer rest. */
 const REST_MS_MAX = 86_400_000;
 const rowId = z.number().int().positive();
 

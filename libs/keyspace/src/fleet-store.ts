@@ -43,7 +43,7 @@ export class FleetStore {
     this.#library = library;
   }
 
-  // Snapshots
+  // The next methods exchange snapshots.
 
   /**
    * Makes a snapshot current and announces it. A version older than the current one is refused as stale and not announced, unless the caller
@@ -103,7 +103,7 @@ export class FleetStore {
     }
   }
 
-  // Messages
+  // The next methods exchange messages.
 
   async announce(message: FleetMessage): Promise<void> {
     await this.#redis.publish(keys.fleetChannel, JSON.stringify(message));
@@ -124,7 +124,7 @@ export class FleetStore {
     await subscriber.subscribe(keys.fleetChannel);
   }
 
-  // Nodes
+  // The next methods exchange states of nodes.
 
   async writeReport(report: NodeReport): Promise<void> {
     await this.#redis.hset(
@@ -191,7 +191,7 @@ export class FleetStore {
     await this.#redis.hdel(keys.desired, name);
   }
 
-  // Control planes
+  // The next methods exchange reports of control planes.
 
   async writeControlPlane(instance: string, report: ControlPlaneReport): Promise<void> {
     await this.#redis.hset(keys.controlPlanes, instance, JSON.stringify(report));
@@ -212,7 +212,7 @@ export class FleetStore {
     );
   }
 
-  // Answers to `dump`
+  // The next methods exchange answers to `dump`.
 
   async writeDump(dump: NodeDump): Promise<void> {
     await this.#redis.set(

@@ -59,7 +59,7 @@ export class KeyWindows {
     );
   }
 
-  /** Requests of a key that run now; counted where it has a limit of them. */
+  /** Counts the requests of a key that run now; they are counted where it has a limit of them. */
   async running({ accountId, keyHash }: Required<WindowsOf>): Promise<number> {
     const shard = shardOf(accountId, this.#shards);
     const nowMs = await this.#now();

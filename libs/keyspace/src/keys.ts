@@ -11,7 +11,7 @@ const NODE_ADDRESS = /^([A-Za-z0-9][A-Za-z0-9._-]{0,119})(?::(\d{1,4}))?$/;
 
 export class InvalidKeyPart extends Error {}
 
-/** BullMQ's prefix: its keys share one slot of their own. */
+/** Is BullMQ's prefix: its keys share one slot of their own. */
 export const BULL_PREFIX = '{bull}';
 
 /** Returns the name of the shard that holds everything of an account, such as `s03`. It is fixed for the life of an installation, as `shards` is. */

@@ -168,7 +168,7 @@ export const admissionChecks: Checks = {
           revision: (revision += 1),
         });
       const before = await funds(tenant);
-      // 130 tokens, 100 of them held: 30 are available.
+      // The balance has 130 tokens, 100 of them held: 30 are available.
       await arm(30, 50);
       assert.equal(await ask({ wantTokens: 80, minTokens: 80 }), 'recharge_due');
       assert.equal(await ask({ wantTokens: 81, minTokens: 81 }), 'tokens_held');

@@ -74,7 +74,7 @@ export const budgetWindowChecks: Checks = {
     tenant.clock.now += 1;
     const reply = await ask(tenant, asked);
     assert.equal(reply.kind === 'admitted' && reply.grantedTokens, 55);
-    // More than the amount fits in no window: the answer is when all of it has left.
+    // A request of more than the amount fits in no window: the answer is when all of it has left.
     const never = await ask(tenant, { minTokens: 301, wantTokens: 301 });
     assert.equal(
       never.kind === 'budget_exceeded' && never.endsAtMs,

@@ -80,7 +80,7 @@ export const repeatingChecks: Checks = {
   'a request whose release is booked takes no hold again, so that it releases nothing twice':
     async (world) => {
       const tenant = await world.tenant();
-      // The ledger: 1,000 bought, 900 withdrawn beside a hold of 100, of which 60 were charged and 40 released; then 500 bought again.
+      // The ledger has 1,000 bought, 900 withdrawn beside a hold of 100, of which 60 were charged and 40 released; then 500 bought again.
       await openAccount(tenant);
       const [rid, id] = [tenant.rid(), tenant.rid()];
       await repeat(tenant, { id, tokens: 900 });
@@ -130,7 +130,7 @@ export const repeatingChecks: Checks = {
       tenant.clock.now -= FORGOTTEN_MS;
       assert.deepEqual(await release(tenant, old), { kind: 'too_old' });
       assert.equal((await funds(tenant))?.balance, 90);
-      // By the time that the shard has seen, which is ahead of its clock.
+      // The time is the one that the shard has seen, which is ahead of its clock.
       const later = { ...old, rid: tenant.rid(), releasedAtMs: releasedAtMs + FORGOTTEN_MS };
       assert.deepEqual(await release(tenant, later), { kind: 'repeated' });
       const leftMs = await tenant.redis.pttl(keys.hold(tenant.shard, later.rid));

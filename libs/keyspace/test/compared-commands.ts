@@ -5,7 +5,7 @@ import type { Command } from './model-commands.ts';
 import { ADDRESSES, ALLOWLISTS, LIMITS, MODEL_NAMES, MODELS } from './model-fixtures.ts';
 import { ComparedStores } from './compared-stores.ts';
 
-/** Each command on both sides: what Redis answers, and what the model does. */
+/** Runs each command on both sides: what Redis answers, and what the model does. */
 export abstract class ComparedCommands extends ComparedStores {
   protected async putKey(
     command: Extract<Command, { type: 'putKey' }>,

@@ -32,7 +32,7 @@ export abstract class ComparedStores {
   protected modelRelayedIds: string[] = [];
   protected readonly lost: LostWithdrawals;
   protected epochs = 1;
-  /** Events that were booked before they were repeated: emitted once more they are duplicates. */
+  /** Holds events that were booked before they were repeated: emitted once more they are duplicates. */
   protected readonly repeatedReleases = new Set<string>();
   protected revision = 10;
 

@@ -14,7 +14,7 @@ import {
 const AFFORDABLE = 10;
 const PRICE = 100;
 
-/** Many askers, each with a balance for ten, over several connections at once; each admitted request settled three times at the same time. */
+/** Runs many askers, each with a balance for ten, over several connections at once; each admitted request is settled three times at the same time. */
 export async function checkDoubleSpend(
   worlds: readonly World[],
   { accounts, asks }: { accounts: number; asks: number },

@@ -288,7 +288,7 @@ const commands: { weight: number; arbitrary: fc.Arbitrary<Command> }[] = [
 ];
 
 export interface Sequence {
-  /** False: nothing exists yet, neither keys nor accounts nor subscriptions. */
+  /** Is false while nothing exists yet, neither keys nor accounts nor subscriptions. */
   isOpened: boolean;
   commands: Command[];
 }

@@ -15,13 +15,13 @@ import {
   type ModelSubscription,
 } from './model-records.ts';
 
-/** The records of one shard: keys, accounts, subscriptions and what was emitted. */
+/** Holds the records of one shard: keys, accounts, subscriptions and what was emitted. */
 export abstract class ModelShard {
   now: number;
   protected latestMs = 0;
   /** Is null while the shard is fenced. */
   epoch: string | null = 'e1';
-  /** Filled again: until running requests have taken their holds again, nothing is admitted or withdrawn and no hold grows. */
+  /** Is true after a refill: until running requests have taken their holds again, nothing is admitted or withdrawn and no hold grows. */
   isRestoring = false;
   protected readonly shard: string;
   protected lastEvent = { ms: 0, n: 0 };

@@ -67,7 +67,7 @@ export const report = (changes: Partial<NodeReport> = {}): NodeReport => ({
   ...changes,
 });
 
-/** Called by the spec that imports the parts: one Redis serves them all. */
+/** Starts one Redis, which serves all parts; the spec that imports them calls it. */
 export function shareRedis(): void {
   beforeAll(async () => {
     services = await startServices({ postgres: false });

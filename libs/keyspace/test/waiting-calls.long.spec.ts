@@ -78,7 +78,7 @@ test('calls that wait for a dead primary are answered by its replica while it st
   expect(first.isRunning).toBe(false);
 }, 90_000);
 
-/** To a server on this machine; `swallow`: what is sent over the connections made so far never arrives. */
+/** Opens a proxy to a server on this machine; after `swallow`, what is sent over the connections made so far never arrives. */
 async function openProxy(
   target: number,
 ): Promise<{ port: number; swallow: () => void; close: () => void }> {

@@ -66,7 +66,7 @@ export class WindowModel {
     });
   }
 
-  /** Oldest first: the current bucket does not go back with the clock. */
+  /** Returns buckets, oldest first: the current bucket does not go back with the clock. */
   #live(window: RateWindow, now: number): number[] {
     const current = this.#current(window, now);
     return this.#believed(window, now).filter((bucket) => bucket > current - BUCKETS);

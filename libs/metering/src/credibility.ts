@@ -38,7 +38,7 @@ export interface UsageBounds {
   promptTokens: number;
   /** Counts the bytes of the prompt's text; 0 where the upstream may read less than all of it. */
   promptTextBytes: number;
-  /** The most calls of each class that counts calls; an absent class was not requested. */
+  /** Bounds the calls of each class that counts calls; an absent class was not requested. */
   calls?: CallCounts | undefined;
   /** Is the output limit times the number of choices. */
   outputTokens: number;

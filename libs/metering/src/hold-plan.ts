@@ -13,7 +13,7 @@ const MICRO = 1_000_000n;
 const OUTPUT_LIMIT_DEFAULT = 4_096;
 /** Roles, separators and names the provider's template puts around each message. */
 const TOKENS_PER_MESSAGE = 16;
-/** Estimated: texts of most languages have about so many. */
+/** Is an estimate: texts of most languages have about so many. */
 const BYTES_PER_TOKEN = 4;
 /** Output tokens a stream's hold covers ahead of what it has used (docs/design/metering.md#deduction). */
 export const SLICE_OUTPUT_TOKENS = 4_096;
@@ -27,7 +27,7 @@ export interface HoldPlan {
   /** Limits the output tokens per choice, to be written into the upstream request; it is not weighted. */
   outputLimit: number;
   promptBound: number;
-  /** Plain tokens of the prompt that the hold covers: they decide which tier of the price is the dearest one. */
+  /** Counts the plain tokens of the prompt that the hold covers: they decide which tier of the price is the dearest one. */
   coveredPromptTokens: number;
   /** Counts the plain tokens of what the caller sends, which limits count: estimated, and at most. */
   promptTokens: { estimate: number; most: number };
@@ -162,7 +162,7 @@ function affordableTextAt(request: HoldRequest, chargedTokens: number): number {
   return left < least ? -1 : Number(divideFloor(left - least, microsPerToken));
 }
 
-/** False where the model says neither how large its context window is nor what an input without a bound may cost: nothing could be held for it. */
+/** Is false where the model says neither how large its context window is nor what an input without a bound may cost: nothing could be held for it. */
 export function isPromptBounded({
   ask: { prompt },
   model,
@@ -206,7 +206,7 @@ function sentTokensOf(
   return saturate(larger(promptTokens - template, BigInt(textTokens)));
 }
 
-/** All that the rounds of a request may read; null where its own bytes bound it, or the window is not known. */
+/** Counts all that the rounds of a request may read; null where its own bytes bound it, or the window is not known. */
 function windowTokensOf({ ask: { prompt }, model }: HoldRequest): bigint | null {
   if (model.context_window === null) return null;
   const window = BigInt(model.context_window) * roundsOf(prompt);

@@ -32,7 +32,7 @@ export interface PromptSize {
   serverToolUses: number;
   /** Bounds the calls of provider tools that are charged by the call. */
   calls?: CallCounts;
-  /** 1 when the provider may shorten the conversation before a round: it then reads everything again, and at most the window in each round. */
+  /** Is 1 when the provider may shorten the conversation before a round: it then reads everything again, and at most the window in each round. */
   compactions?: number;
   /** Counts the bytes that are not text, each at most a token. */
   otherBytes: number;
@@ -60,7 +60,7 @@ export interface HoldRequest {
   price: ChargeWeights;
   /** The default is 4,096. */
   sliceOutputTokens?: number;
-  /** The tokens of the prompt's text; they replace the byte bound when that did not fit. */
+  /** Counts the tokens of the prompt's text; they replace the byte bound when that did not fit. */
   exactTextTokens?: number;
   /** Is the overrun of upstreams that may serve the request. */
   overrun?: Overrun | null;

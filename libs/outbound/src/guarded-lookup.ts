@@ -23,10 +23,7 @@ export function literalRefusal(
     : undefined;
 }
 
-/**
- * A lookup whose answer is dialled, cut to the addresses that the policy allows: a name that led to a public address when it was saved and to
- * a private one now (DNS rebinding, security S3) is refused here.
- */
+/** Looks up a name to dial, and cuts the answer to the addresses that the policy allows: a name that led to a public address when it was saved and to a private one now (DNS rebinding, security S3) is refused here. */
 export function guardedLookup(
   policy: OutboundPolicy,
   { isEncrypted, resolve = addressesOf }: { isEncrypted: boolean; resolve?: Resolve },

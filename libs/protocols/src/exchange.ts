@@ -39,7 +39,7 @@ export interface Ask {
   /** Is true when a chat client asked for `stream_options.include_usage`. */
   wantsStreamUsage: boolean;
   prompt: PromptFacts;
-  /** The original request of Gemini; all other members are of the equivalent chat request. */
+  /** Is the original request of Gemini; all other members are of the equivalent chat request. */
   generate?: GenerateBody;
 }
 
@@ -54,24 +54,24 @@ export interface PromptFacts {
   /** Counts the UTF-8 bytes of all text that becomes prompt tokens: messages, system, tools, schemas. A token array counts one per token. */
   textBytes: number;
   messageCount: number;
-  /** The number of images, inline or referenced; providers scale them to a documented size. `textBytes` excludes their bytes. */
+  /** Is the number of images, inline or referenced; providers scale them to a documented size. `textBytes` excludes their bytes. */
   imageCount: number;
   /** Holds the images one by one. */
   images: readonly ImageInput[];
-  /** The request's tools: the client's own are counted, vendors' are named without their version. */
+  /** Counts the request's tools: the client's own are counted, vendors' are named without their version. */
   ownTools: number;
   vendorTools: readonly string[];
   /** Is the number of inputs that the request's bytes do not bound: documents, videos, files and other stored input. */
   unboundedInputs: number;
-  /** The number of rounds in which provider tools may add input; each reads the prompt again. */
+  /** Is the number of rounds in which provider tools may add input; each reads the prompt again. */
   serverToolUses: number;
   /** Bounds the calls of the provider's tools, by the class that counts them. */
   calls?: CallCounts;
-  /** The number of times that the provider may shorten the conversation first; each time it reads all of it and writes a summary. */
+  /** Is the number of times that the provider may shorten the conversation first; each time it reads all of it and writes a summary. */
   compactions?: number;
   /** Counts the bytes that are not text, at most a token each: inline audio, and unknown members, which an upstream may read as prompt. */
   otherBytes: number;
-  /** The bytes of a predicted output, which is billed as output where the model does not use it; `textBytes` excludes them. */
+  /** Counts the bytes of a predicted output, which is billed as output where the model does not use it; `textBytes` excludes them. */
   predictedBytes: number;
   /** Is the conversation that the request continues, which its provider reads, too. */
   thread?: ThreadSize;
@@ -81,7 +81,7 @@ export interface PromptFacts {
 
 /** Describes an image of a request. Its size and the requested detail decide what providers count for it. */
 export interface ImageInput {
-  /** The size; null when the image is elsewhere, or its size cannot be relied on. */
+  /** Is the size; null when the image is elsewhere, or its size cannot be relied on. */
   size: ImageSize | null;
   detail: 'low' | 'high' | null;
 }
@@ -205,7 +205,7 @@ export type JsonReading =
       /** Is the native id of an answer that its upstream is still making; absent for a finished one. */
       unfinished?: string | null;
     }
-  /** A 200 with an error, HTML, or unreadable content: nothing was delivered. */
+  /** Is a 200 with an error, HTML, or unreadable content: nothing was delivered. */
   | { kind: 'error'; error: UpstreamError };
 
 /** Is called with every piece of generated text (content, reasoning, tool arguments), to be counted when the upstream reports no usage. */
@@ -236,7 +236,7 @@ export interface StreamReader {
   /** Is set when an in-band error was read; before any content another upstream may still be tried. */
   readonly error: UpstreamError | null;
   readonly hasContent: boolean;
-  /** True when the upstream stated why it stopped: the answer is complete, whatever happens to the connection. */
+  /** Is true when the upstream stated why it stopped: the answer is complete, whatever happens to the connection. */
   readonly hasFinish: boolean;
   /** Holds the upstream's figures so far, in normal form; null before any. */
   readonly usage: ReportedUsage | null;

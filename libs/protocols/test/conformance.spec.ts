@@ -13,7 +13,7 @@ import type { Recording } from './fixtures.ts';
 /** Every recorded answer is the upstream's, through every exchange that can carry it. It is cut at odd places, so that no test depends on chunk borders. */
 const CUTS = [1, 7, 64, 3, 1024];
 
-/** Two messages that were joined when the recording was saved; as one stream it is against the protocol. */
+/** Is true for two messages that were joined when the recording was saved; as one stream it is against the protocol. */
 const isSpliced = ({ file }: Recording): boolean => file.includes('spliced-message-start');
 
 const answers = recordings(

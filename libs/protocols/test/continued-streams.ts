@@ -33,7 +33,7 @@ export const data = (value: object): string => `data: ${JSON.stringify(value)}\n
 export const named = (type: string, value: object): string =>
   `event: ${type}\n${data({ type, ...value })}`;
 
-/** An upstream's stream of these words; without `output` it breaks off after them. */
+/** Writes an upstream's stream of these words; without `output` it breaks off after them. */
 export function streamOf(
   upstreamProtocol: UpstreamProtocol,
   words: readonly string[],

@@ -93,7 +93,7 @@ export function readFixture(file: string): Buffer {
   return readFileSync(join(FOLDER, file));
 }
 
-/** The bytes an upstream sent: `*.chunks.txt` gets its SSE framing back (their own README says how). */
+/** Returns the bytes that an upstream sent: `*.chunks.txt` gets its SSE framing back (their own README says how). */
 export function upstreamBytes({ file, protocol }: Recording): Buffer {
   const bytes = readFixture(file);
   if (!file.endsWith('.chunks.txt')) return bytes;

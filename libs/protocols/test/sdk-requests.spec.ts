@@ -9,7 +9,7 @@ import { chatBodyOf } from '../src/responses/request.ts';
 import { refuseThread } from '../src/stored/threads.ts';
 import { OMISSIONS, type Omission } from '../src/translation/omissions.ts';
 
-/** Every field of an SDK's own type: one that a later version of the SDK adds is missing here, and the types no longer fit. */
+/** Has every field of an SDK's own type: one that a later version of the SDK adds is missing here, and the types no longer fit. */
 type Every<T> = { readonly [K in keyof T]-?: NonNullable<T[K]> };
 
 const SCHEMA = { type: 'object', properties: {}, required: [], additionalProperties: false };

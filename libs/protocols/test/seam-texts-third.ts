@@ -156,7 +156,7 @@ const wordAt = (whole: string, from: number): number => {
   return next < 0 ? 0 : from + next;
 };
 
-/** Another model's words for the same: each word is another one with the share. */
+/** Writes another model's words for the same: each word is another one with the share. */
 const reworded = (text: string, share: number, dice: Dice): string =>
   text.replaceAll(/[\p{L}\p{M}]+/gu, (each) => (dice() < share ? word('latin', dice) : each));
 

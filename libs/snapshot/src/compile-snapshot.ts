@@ -11,7 +11,7 @@ import {
 } from './snapshot-document.ts';
 
 /**
- * The routing document, from the rows alone: no clock, no order of rows, so the same rows always give the same checksum.
+ * Compiles the routing document from the rows alone: no clock, no order of rows, so the same rows always give the same checksum.
  * An upstream that not every node can use is left out, as a node refuses a document that it cannot read.
  * A model without a price version is left out, since nothing could be charged for it; `findProblems` names it.
  */

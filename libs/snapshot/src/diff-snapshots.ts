@@ -1,7 +1,7 @@
 import { canonicalJson } from './canonical-json.ts';
 import type { SnapshotDocument } from './snapshot-document.ts';
 
-/** The changes between two documents, by kind; entries are matched by id. */
+/** Holds the changes between two documents, by kind; entries are matched by id. */
 export interface SnapshotDiff {
   models: KindDiff;
   upstreams: KindDiff;

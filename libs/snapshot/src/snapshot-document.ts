@@ -38,7 +38,7 @@ export type PriceTier = z.infer<typeof priceTierSchema>;
 
 export const priceVersionSchema = z.strictObject({
   id,
-  /** Unix ms; the version in force at admission is the last one not after it. */
+  /** Is in Unix ms; the version in force at admission is the last one not after it. */
   effective_at: z.number().int().nonnegative(),
   ...microWeights,
   /** The tiers ascend by their thresholds; absent without any. */
@@ -57,7 +57,7 @@ export const FALLBACK_CONDITIONS = ['error', 'overflow', 'rest', 'budget'] as co
 export type FallbackCondition = (typeof FALLBACK_CONDITIONS)[number];
 const FALLBACKS_MAX = 4;
 
-/** A model's settings for upstreams that fail; each is absent where the default holds. */
+/** Holds a model's settings for upstreams that fail; each is absent where the default holds. */
 export const failoverSchema = z.strictObject({
   /** Says which requests may be sent again while the client has seen no content. When it is absent, `always` holds towards another route and `safe` towards the same one. */
   replay: z.enum(REPLAYS).optional(),
@@ -128,7 +128,7 @@ export const snapshotUpstreamSchema = z.strictObject({
   protocol: z.enum(UPSTREAM_PROTOCOLS),
   /** Is the address without trailing slash, including the version segment: `https://api.openai.com/v1`. Nodes append `/chat/completions`, `/messages`, `/embeddings`, `/responses`, `/completions`. */
   base_url: z.url(),
-  /** AES-256-GCM envelope of the upstream's key (`sealed-secret.ts`), bound to the upstream's id; null = none needed. */
+  /** Is the AES-256-GCM envelope of the upstream's key (`sealed-secret.ts`), bound to the upstream's id; null means that none is needed. */
   sealed_api_key: z.string().nullable(),
   /** Holds extra request headers, already validated (no CR/LF, no hop-by-hop, no authorization). */
   headers: z.record(z.string(), z.string()),

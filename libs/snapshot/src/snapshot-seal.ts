@@ -17,7 +17,7 @@ export const snapshotSealSchema = z.strictObject({
 });
 export type SnapshotSeal = z.infer<typeof snapshotSealSchema>;
 
-/** The snapshot a node runs, as far as its successor is judged by it; kept on the node's disk. */
+/** Describes the snapshot that a node runs, as far as its successor is judged by it; it is kept on the node's disk. */
 export const snapshotStandingSchema = z.object({
   installation: z.uuid(),
   lineage: count,

@@ -19,7 +19,7 @@ export interface FinishedSpan {
   readonly error: string | null;
 }
 
-/** Unix ms with fractions: the durations of stages are fractions of a millisecond. */
+/** Returns Unix ms with fractions: the durations of stages are fractions of a millisecond. */
 export function preciseNow(): number {
   return performance.timeOrigin + performance.now();
 }

@@ -14,7 +14,7 @@ import type { FinishedSpan } from './finished-span.ts';
 import type { TracesSettings } from './settings.ts';
 import type { TracedService, Tracing } from './tracing.ts';
 
-/** About a second of a busy worker; more are dropped while the collector is slow. */
+/** Is about a second of a busy worker; more are dropped while the collector is slow. */
 const QUEUE_SPANS_MAX = 8_192;
 const BATCH_SPANS_MAX = 512;
 const SEND_EVERY_MS = 1_000;

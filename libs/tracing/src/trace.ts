@@ -33,7 +33,7 @@ export class OpenSpan {
     this.#startMs = startMs ?? preciseNow();
   }
 
-  /** For what the stage calls: its spans are below this one. */
+  /** Is for what the stage calls: its spans are below this one. */
   get context(): TraceContext {
     return { traceId: this.#trace.traceId, spanId: this.id, isSampled: this.#trace.isKept };
   }
@@ -118,7 +118,7 @@ function newSpanId(): string {
   return randomHex(SPAN_ID_BYTES);
 }
 
-/** Drawn from a pool: a call of the system for each id would be most of what a span costs. */
+/** Draws from a pool: a call of the system for each id would be most of what a span costs. */
 function randomHex(bytes: number): string {
   if (drawn + bytes > POOL.length) {
     randomFillSync(POOL);
@@ -128,7 +128,7 @@ function randomHex(bytes: number): string {
   return POOL.toString('hex', drawn - bytes, drawn);
 }
 
-/** A span of a trace that began elsewhere; answers its place, for spans below it. */
+/** Records a span of a trace that began elsewhere; answers its place, for spans below it. */
 export function recordBelow(
   tracing: Tracing,
   parent: TraceContext,

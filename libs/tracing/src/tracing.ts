@@ -3,7 +3,7 @@ import type { FinishedSpan } from './finished-span.ts';
 
 /** Receives finished spans. */
 export interface Tracing {
-  /** True when a request is traced although nothing has failed; decided once, where the request enters. */
+  /** Is true when a request is traced although nothing has failed; it is decided once, where the request enters. */
   samples(caller: TraceContext | null): boolean;
   /** Queues a span for export. It never throws; beyond the queue's room spans are dropped. */
   record(span: FinishedSpan): void;

@@ -104,7 +104,7 @@ describe('the audit finds what is wrong', () => {
     await tollgate?.stop();
   });
 
-  /** Names of the checks that fail while the books are as `damage` left them; `repair` undoes it. */
+  /** Returns the names of the checks that fail while the books are as `damage` left them; `repair` undoes it. */
   async function brokenBy(damage: string, repair: string): Promise<string[]> {
     // Append-only tables refuse every role; a disk or an operator with enough rights would not ask.
     await database.query(`SET session_replication_role = replica; ${damage}`);
@@ -225,7 +225,7 @@ describe('the audit finds what is wrong', () => {
           await sendRequest(plan, { origin, apiKey, model: model.name });
     })();
     const verdicts: number[] = [];
-    // Short looks, so that many of them end among running requests; what they say of the books must never be that they do not close.
+    // The looks are short, so that many of them end among running requests; they must never say that the books do not close.
     for (let audits = 0; audits < 20; audits += 1)
       verdicts.push(concludeBooks(await auditBooks(tollgate, { drainMs: 50 })).exitStatus);
     isOver = true;

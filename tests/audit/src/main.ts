@@ -13,7 +13,7 @@ const SETTLE_MS = 15_000;
 const NOTICE_AFTER_MS = 3_000;
 const count = z.coerce.number().int().positive();
 
-/** Exit status 0: the books close. 1: they do not. 2: the audit could not be made. 3: there was no moment of rest to compare balances in. */
+/** Returns exit status 0 when the books close, 1 when they do not, 2 when the audit could not be made, 3 when there was no moment of rest to compare balances in. */
 async function main(args: string[]): Promise<number> {
   const { values } = parseArgs({
     args,

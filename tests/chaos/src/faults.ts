@@ -106,7 +106,7 @@ function onProcess(
   return { kind, victim, parts: servers.partsOf(victim), strike: () => strike(victim) };
 }
 
-/** One primary of a cluster, or all; of a replicated pair, whichever is primary when it happens. */
+/** Strikes one primary of a cluster, or all; of a replicated pair, whichever is primary when it happens. */
 function onPrimaries(
   kind: FaultKind,
   { servers, random }: Stage,

@@ -33,7 +33,7 @@ const optionsSchema = z.object({
   rebuild: z.coerce.number().int().positive().optional(),
 });
 
-/** Exit status 0: the books close. 1: they do not. 2: the run could not be made. */
+/** Returns exit status 0 when the books close, 1 when they do not, 2 when the run could not be made. */
 async function main(args: string[]): Promise<number> {
   const text = { type: 'string' } as const;
   const { values } = parseArgs({

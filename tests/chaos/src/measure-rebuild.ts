@@ -34,7 +34,7 @@ const POPULATE = `
     credits AS (INSERT INTO token_credits (subscription_id, seq, delta, kind) SELECT id, 1, 1000, 'grant' FROM subs)
   INSERT INTO token_entries (subscription_id, kind, reference, delta, balance_after) SELECT id, 'credit', 'credit:1', 1000, 1000 FROM subs`;
 
-/** T7: loses everything in Redis under load with so many subscriptions, and says how long the service was away. Returns true when it was away no longer than promised and the books close. */
+/** Plays T7: loses everything in Redis under load with so many subscriptions, and says how long the service was away. Returns true when it was away no longer than promised and the books close. */
 export async function measureRebuild(
   subscriptions: number,
   log: (line: string) => void,
@@ -67,7 +67,7 @@ export async function measureRebuild(
   }
 }
 
-/** From the loss, ms; Infinity = never while it was waited for. */
+/** Holds times from the loss in ms; Infinity means never while it was waited for. */
 interface Away {
   refusedAfterMs: number;
   servedAfterMs: number;

@@ -93,7 +93,7 @@ test('a database comes back as of a moment between two copies, the wrong deletio
   await letPass(1_000, 'a moment between the last request and the wrong deletion');
   const count = (): Promise<number> =>
     readNumber(tollgate.databaseUrl, 'SELECT count(*) AS value FROM usage_events');
-  // Counted before the moment is read: what is booked in between may or may not come back.
+  // It is counted before the moment is read: what is booked in between may or may not come back.
   const beforeMistake = await count();
   const [{ at }] = await ask('SELECT now()::text AS at');
   await load.untilCompleted(50);

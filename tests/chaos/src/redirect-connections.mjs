@@ -1,5 +1,5 @@
 /**
- * Loaded into an app with --import: what it would connect to on a port named in REDIRECTED_PORTS (JSON, port to port) it reaches on the other, as
+ * This file is loaded into an app with --import: what it would connect to on a port named in REDIRECTED_PORTS (JSON, port to port) it reaches on the other, as
  * a network that translates addresses would have it. Addresses an app learns from a store itself, of a cluster's primaries or a promoted replica, are translated too.
  */
 import { Socket } from 'node:net';

@@ -53,7 +53,7 @@ export class RedisClock {
     return path.join(this.#folder, 'offset');
   }
 
-  /** Renamed into place: half a number would be another time. */
+  /** The file is renamed into place: half a number would be another time. */
   #write(offsetS: number): void {
     writeFileSync(`${this.#file}.new`, `${offsetS < 0 ? '' : '+'}${offsetS}\n`);
     renameSync(`${this.#file}.new`, this.#file);

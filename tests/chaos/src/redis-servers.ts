@@ -24,7 +24,7 @@ export class RedisServers {
     return this.#tollgate.services.redisKind;
   }
 
-  /** Servers that must not be struck beside this one: a replica that has not caught up yet is no replica. */
+  /** Returns the servers that must not be struck beside this one: a replica that has not caught up yet is no replica. */
   partsOf(name: string): string[] {
     return this.kind === 'sentinel' && this.names.includes(name) ? this.names : [name];
   }

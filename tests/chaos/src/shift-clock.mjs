@@ -1,4 +1,4 @@
-/** Loaded into an app with --import: its wall clock is the real one plus the milliseconds in CLOCK_OFFSET_FILE. Its monotonic clock and its timers go on as they are. */
+/** This file is loaded into an app with --import: its wall clock is the real one plus the milliseconds in CLOCK_OFFSET_FILE. Its monotonic clock and its timers go on as they are. */
 import { readFileSync } from 'node:fs';
 
 const READ_MS = 100;

@@ -9,7 +9,7 @@ import { inFolder, type Finished } from './drivers/command-line.ts';
 import { booked, overTheWire, setScene, type Scene } from './scene.ts';
 import type { Wiretap } from './wiretap.ts';
 
-/** Claude Code and Codex, headless, as published: each runs a shell command its model asked for. `npm run test:clients` installs them first. */
+/** Claude Code and Codex run headless, as published: each runs a shell command that its model asked for. `npm run test:clients` installs them first. */
 const cacheFolder = process.env['TOLLGATE_CODING_CLIENTS'] ?? '';
 const OUTPUT_TOKENS = 5;
 const PROTOCOLS = ['openai', 'anthropic'] as const;

@@ -49,7 +49,7 @@ export async function errorCases({ tollgate, key, poorKey, models }: Scene): Pro
   const keyWith = async (change: object): Promise<string> =>
     (await customer.client.createKey({ name: JSON.stringify(change), ...change })).key;
   const narrow = await keyWith({ allowed_models: 'another-*' });
-  // By the day: a minute would be over before a slow client asks.
+  // The limit is by the day: a minute would be over before a slow client asks.
   const spent = await keyWith({ rpd: 1 });
   await tollgate.admin.syncAll();
   await spend(tollgate.nodeUrls[0] ?? '', spent, model.name);

@@ -38,7 +38,7 @@ const PROMPT = `What is the weather in Bern? @demo mode=agent tokens=${OUTPUT_TO
 type Journey = Awaited<ReturnType<typeof overTheWire<Conversation>>>;
 
 let scene: Scene;
-/** Begun first and looked at last: some clients wait seconds between their tries. */
+/** This is begun first and looked at last: some clients wait seconds between their tries. */
 let withoutQuota: Map<Client, Promise<Journey>>;
 beforeAll(async () => {
   scene = await setScene();

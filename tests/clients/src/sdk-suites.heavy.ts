@@ -13,7 +13,7 @@ import { inFolder, run } from './drivers/command-line.ts';
 import { pythonOf, sourcesOf, type Suite } from './python-environments.ts';
 
 /**
- * The test suites that the official Python SDKs have for their own clients, against a node in place of their mock: they send each field of each method that is
+ * The test suites that the official Python SDKs have for their own clients run against a node in place of their mock: they send each field of each method that is
  * served, and read each answer strictly. What a mock takes and a gateway cannot is named below; any other failure is one.
  */
 const environments = process.env['TOLLGATE_PYTHON_CLIENTS'] ?? '';

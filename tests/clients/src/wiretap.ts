@@ -40,7 +40,7 @@ export class Wiretap {
     await new Promise((resolve) => this.#server.close(resolve));
   }
 
-  /** Calls that ask a model for an answer: probes and token counts cost nothing. */
+  /** Returns calls that ask a model for an answer: probes and token counts cost nothing. */
   get inference(): Call[] {
     return this.calls.filter(
       ({ method, path }) => method === 'POST' && !path.includes('count_tokens'),

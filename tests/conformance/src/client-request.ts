@@ -32,7 +32,7 @@ export function clientRequest({
     (usage?.cacheWrite1h ?? 0) +
     (usage?.audioInput ?? 0) +
     (usage?.imageInput ?? 0);
-  // No more than was generated: a stream that is ended by its limit shows here.
+  // The limit is no more than was generated: a stream that is ended by its limit shows here.
   const outputMax =
     (usage?.output ?? 0) + (usage?.audioOutput ?? 0) + (usage?.imageOutput ?? 0) || OUTPUT_TOKENS;
   const base =
@@ -53,7 +53,7 @@ export function clientRequest({
   };
 }
 
-/** A prompt about as long as the recorded one: usage beyond any bound of the request would rightly be doubted. */
+/** Makes a prompt about as long as the recorded one: usage beyond any bound of the request would rightly be doubted. */
 function minimalRequest(
   client: RecordedProtocol,
   { prompt, outputMax }: { prompt: number; outputMax: number },

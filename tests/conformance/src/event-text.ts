@@ -6,7 +6,7 @@ export interface TextEvent {
   data: string;
 }
 
-/** Events of a stream in order; comments and blank events are left out. */
+/** Returns the events of a stream in order; comments and blank events are omitted. */
 export function textEvents(text: string): TextEvent[] {
   const blocks = text
     .replace(/^\uFEFF/, '')

@@ -104,7 +104,7 @@ function ofChat(usage: Loose): NormalUsage | null {
   };
 }
 
-/** The usage object of an answer: a stream's last one, and for messages all of them merged. */
+/** Returns the usage object of an answer: a stream's last one, and for messages all of them merged. */
 function recordedUsage({ protocol, isStream, body }: Recording): Loose {
   const text = body.toString('utf8');
   if (!isStream) return looseJson(text)?.usage ?? null;

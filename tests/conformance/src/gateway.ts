@@ -9,7 +9,7 @@ import {
 } from '@tollgate/harness';
 
 const SETUP_LANES = 4;
-/** Bought of every model; a token costs nothing, and every token of usage is one of these. */
+/** Is bought of every model; a token costs nothing, and every token of usage is one of these. */
 export const TOKENS = 10_000_000_000;
 const TIMEOUTS = {
   connect_timeout_ms: 2_000,

@@ -5,7 +5,7 @@ import { runConformance } from './conformance.ts';
 import { RECORDINGS_FOLDER } from './recordings.ts';
 import { describeReplays } from './report.ts';
 
-/** Exit status 0: every recording came through. 1: some did not. 2: there is nothing to replay. */
+/** Returns exit status 0 when every recording came through, 1 when some did not, 2 when there is nothing to replay. */
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: { fixtures: { type: 'string', default: RECORDINGS_FOLDER } },

@@ -89,7 +89,7 @@ async function readChunks(chunks: AsyncIterable<Loose>): Promise<Reading> {
   return chatReading(message, finish, usage);
 }
 
-/** By index; a new id and name under an index whose arguments are whole is another call. */
+/** Adds by index; a new id and name under an index whose arguments are whole is another call. */
 function addCall(calls: Loose[], { index = 0, id, function: fn = {} }: Loose): void {
   const known = calls.findLast((call: Loose) => call.index === index);
   const args =
@@ -145,7 +145,7 @@ function chatFinish(finish: string | null, hasTools: boolean): string | null {
   return known === 'stop' && hasTools ? 'tool_calls' : known;
 }
 
-/** Arguments as an object: empty and null ones take none; null when they are no object. */
+/** Returns arguments as an object: empty and null ones take none; null when they are no object. */
 function objectOf(args: unknown): unknown {
   if (typeof args === 'object') return args ?? {};
   try {

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 
-/** The folder of recordings beside the repository, or TOLLGATE_FIXTURES; they are never copied into it. */
+/** Is the folder of recordings beside the repository, or TOLLGATE_FIXTURES; they are never copied into it. */
 export const RECORDINGS_FOLDER =
   process.env['TOLLGATE_FIXTURES'] ??
   path.resolve(import.meta.dirname, '../../../../shared/fixtures');

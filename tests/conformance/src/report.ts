@@ -1,6 +1,6 @@
 import type { Replayed } from './conformance.ts';
 
-/** A line a source, provider and protocol, then what failed and why. */
+/** Writes a line for each source, provider and protocol, then what failed and why. */
 export function describeReplays(replays: readonly Replayed[]): string {
   const groups = Map.groupBy(replays, ({ recording }) =>
     [

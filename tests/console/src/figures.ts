@@ -36,7 +36,7 @@ async function main(named: readonly string[]): Promise<void> {
   }
 }
 
-/** Script that a page asks for until it stands, as gzip sends it: each file is asked for again, alone, because a browser names what it accepts itself. */
+/** Measures the script that a page asks for until it is shown, as gzip sends it: each file is asked for again, alone, because a browser names what it accepts itself. */
 async function measureScript(stage: DemoStage): Promise<void> {
   const pages = [
     ['sign-in', '/login', 'form'],
@@ -87,7 +87,7 @@ function untilSeen(condition: string): string {
   })`;
 }
 
-/** In the page itself: the driver's own round trips are not the console's. A link is pointed at before it is clicked, which is when its page begins to load. */
+/** Measures in the page itself: the driver's own round trips are not the console's. A link is pointed at before it is clicked, which is when its page begins to load. */
 async function timeClick(page: Page, name: string): Promise<number> {
   const link = page.getByRole('navigation', { name: 'Navigation' }).getByRole('link', { name });
   await link.hover();
@@ -167,7 +167,7 @@ function reportList(name: string, times: readonly ListTime[]): void {
   );
 }
 
-/** A chart of some 10,000 points: seven models over 1,429 hours, answered in place of the server. */
+/** Measures a chart of some 10,000 points: seven models over 1,429 hours, answered in place of the server. */
 async function measureChart(stage: DemoStage): Promise<void> {
   const { page, context } = await openPage(stage, true);
   const rows = await answerWithPoints(page);

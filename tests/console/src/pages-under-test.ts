@@ -163,7 +163,7 @@ export const offersAgain = (page: Visitor['page']) =>
     .first()
     .waitFor({ timeout: ROUND_MS / 2 });
 
-/** Everything but who is signed in: pages behind the shell need an account. */
+/** Intercepts everything but who is signed in: pages behind the shell need an account. */
 export async function interceptData(
   { context }: Visitor,
   answer: (route: Interception) => Promise<void>,

@@ -17,7 +17,7 @@ const press = (name: string) => (page: Page) =>
   page.getByRole('button', { name, exact: true }).first().click();
 
 const userPages: readonly Picture[] = [
-  // First: each picture is a session more.
+  // This is first: each picture is a session more.
   { name: 'settings', who: 'user', path: '/settings' },
   { name: 'overview', who: 'user', path: '/' },
   { name: 'models', who: 'user', path: '/market' },

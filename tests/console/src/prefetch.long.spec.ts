@@ -7,7 +7,7 @@ const START_MS = 120_000;
 const ROUND_MS = 240_000;
 /** A visitor of each role stands here before pointing at another page. */
 const FROM = { 'a user': '/settings', 'an administrator': '/admin/snapshots' } as const;
-/** The stream of events, and what is asked with another answer's words and so cannot be asked ahead. */
+/** Lists the stream of events, and what is asked with another answer's words and so cannot be asked ahead. */
 const NO_QUESTIONS = new Set(['/admin-api/events', '/admin-api/routing/simulation']);
 const QUIET_MS = 400;
 const ROLES = ['a user', 'an administrator'] as const;

@@ -87,7 +87,7 @@ async function addressOf({ tollgate: { admin } }: DemoStage, address: string): P
   return address.replace(mark, String(first?.[field]));
 }
 
-/** A quarter of the size of the PNG, by the browser itself: no other program is needed. */
+/** Makes a picture of a quarter of the size of the PNG, by the browser itself: no other program is needed. */
 async function toWebp(page: Page, png: Buffer): Promise<Buffer> {
   const blank = await page.context().newPage();
   const url: string = await blank.evaluate(`(async () => {

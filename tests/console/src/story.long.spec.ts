@@ -45,7 +45,7 @@ const STORY_MS = 180_000;
       const nav = (name: string) =>
         page.getByRole('navigation', { name: 'Navigation' }).getByRole('link', { name });
 
-      // Register; the page waits and lets the person in the moment the account is approved.
+      // The person registers; the page waits and lets the person in the moment the account is approved.
       await visitor.go('/register');
       await page.getByLabel('Username').fill(USERNAME);
       await page.getByLabel('Password', { exact: true }).fill(PASSWORD);
@@ -61,7 +61,7 @@ const STORY_MS = 180_000;
       await button('Pay').click();
       await page.getByText('USD 50.00 is in the wallet').waitFor();
 
-      // Subscribe: cost and remainder are shown before the button, and are what is booked.
+      // The person subscribes: cost and remainder are shown before the button, and are what is booked.
       await nav('Models').click();
       await button('Subscribe').click();
       await dialog.getByText('USD 48.00').waitFor();
@@ -70,7 +70,7 @@ const STORY_MS = 180_000;
       await page.getByText('1,000,000 tokens of story-model bought').waitFor();
       expect(await balanceOf(stage, userId)).toBe('48');
 
-      // Create a key; the dialog notices its first call.
+      // The person creates a key; the dialog notices its first call.
       await nav('API keys').click();
       await button('Create key').first().click();
       await dialog.getByLabel('Name').fill('first');
@@ -103,7 +103,7 @@ const STORY_MS = 180_000;
       await call(secret);
       await rows.nth(before).waitFor();
 
-      // Frozen: the next call is refused, and the page says why.
+      // The account is frozen: the next call is refused, and the page says why.
       complaints.push(...complaints.splice(0).filter((text) => !isExpected(text)));
       expect(complaints).toEqual([]);
       await stage.tollgate.admin.call('POST', `/users/${userId}/freeze`);

@@ -88,7 +88,7 @@ test('what a client read of a response in the background before it cancelled it 
   });
 }, 30_000);
 
-/** Faster than any rate that it could be charged by, at a provider that remembers nothing of what it cancels: only what was read says how much it was. */
+/** This is faster than any rate that it could be charged by, at a provider that remembers nothing of what it cancels: only what was read says how much it was. */
 const FAST = '@demo tokens=3000 delay=5 step=30 mode=forgets';
 const READ = 2_900;
 

@@ -64,7 +64,7 @@ let tollgate: Tollgate;
 let prometheus: ChildProcess;
 let folder: string;
 let origin: string;
-/** Seconds since the epoch: queries are as of then, however long they take to come. */
+/** Is in seconds since the epoch: queries are as of then, however long they take to come. */
 let trafficEndedAt: string;
 
 beforeAll(async () => {
@@ -233,7 +233,7 @@ async function upstreamIds(): Promise<string[]> {
   return series.map(({ metric }) => metric['upstream_id'] ?? '');
 }
 
-/** The sample with the addresses of this installation; it is read every second. */
+/** Writes the sample with the addresses of this installation; it is read every second. */
 function configuration(): string {
   const host = (url: string): string => `'${new URL(url).host}'`;
   return readFileSync(path.join(PROMETHEUS, 'prometheus.example.yaml'), 'utf8')
@@ -244,7 +244,7 @@ function configuration(): string {
     .replace("'control-plane:8080'", host(tollgate.adminUrl));
 }
 
-/** Answers, streams, refusals, and upstreams that fail, for as long as rates need. */
+/** Drives answers, streams, refusals, and upstreams that fail, for as long as rates need. */
 async function drive(): Promise<void> {
   const customer = await createCustomer(tollgate);
   const models = [];

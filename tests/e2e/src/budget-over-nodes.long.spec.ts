@@ -26,11 +26,11 @@ const CALLERS = 1_000;
 const AFFORDABLE = 100;
 /** Counts the tokens that the provider reports for one request. A report below the text of the prompt is doubted, and charges then differ. */
 const PROMPT = 8;
-/** Long beside the 1,000 tokens by which a hold bounds a prompt: the last request needs that much room. */
+/** Is long beside the 1,000 tokens by which a hold bounds a prompt: the last request needs that much room. */
 const OUTPUT = 2_000;
 const ANSWER_AFTER_MS = 50;
 const SAMPLED_EVERY_MS = 10;
-/** The wait that the refusal names, and up to three times as much again: a thousand callers do not come back at once. */
+/** Is the wait that the refusal names, and up to three times as much again: a thousand callers do not come back at once. */
 const RETRY_MS = 1_000;
 
 /** Starts a provider whose answers are as long as they may be. */

@@ -87,7 +87,7 @@ test('several prompts, n and best_of are held for and charged together', async (
   expect((JSON.parse(text) as Completion).choices.map(({ index }) => index)).toEqual([0, 1, 2, 3]);
   expect(output).toBe(2 * 3 * 4);
   expect(final).toMatchObject({ output_tokens: output });
-  // Enough for one answer of this limit, not for six: nothing is sent beyond what is paid.
+  // This is enough for one answer of this limit, not for six: nothing is sent beyond what is paid.
   const small = await legacy(200);
   const long = ['@demo tokens=90', 'another'];
   const { text: lowered } = await ask(small, { ...fields, prompt: long, max_tokens: 100 });

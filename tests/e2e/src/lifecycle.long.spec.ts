@@ -232,7 +232,7 @@ test('money and tokens that were left went where the deed says', async () => {
   ] as const) {
     const { customer } = caseOf(name);
     const { balance } = (await customer.client.call('GET', '/wallet')) as { balance: string };
-    // 2 paid in, a million tokens at 1 a million: what is left is 2 less what was used, and refunds never exceed it.
+    // The account paid 2 in and bought a million tokens at 1 a million: what is left is 2 less what was used, and refunds never exceed it.
     const left = Math.round(Number(balance) * 1e6);
     const used = await spent(name);
     expect(left).toBeLessThanOrEqual(2_000_000 - used);

@@ -20,7 +20,7 @@ export function native(
   return node.addModel([upstream], { context_window: 10_000, ...change }, BOUGHT);
 }
 
-/** Never empty where a spec reads it. */
+/** Is never empty where a spec reads it. */
 export type Listed<Item> = [Item, ...Item[]];
 
 export interface NativeItem {

@@ -11,7 +11,7 @@ import {
 } from '@tollgate/harness';
 import OpenAI from 'openai';
 
-/** The official clients against real nodes, PostgreSQL, Redis and BullMQ; the demo upstream is the provider. */
+/** The official clients run against real nodes, PostgreSQL, Redis and BullMQ; the demo upstream is the provider. */
 export let tollgate: Tollgate;
 export let customer: Customer;
 export let chat: RoutedModel;
@@ -42,7 +42,7 @@ export const say = (content: string): { role: 'user'; content: string }[] => [
   { role: 'user', content },
 ];
 
-/** Called by the spec that imports the parts: one installation and one customer serve them all. */
+/** Starts one installation and one customer, which serve all parts; the spec that imports them calls it. */
 export function shareTollgate(): void {
   beforeAll(async () => {
     tollgate = await startTollgate({ nodes: 2, frontDoor: true });

@@ -139,7 +139,7 @@ test('S46: keys that share all but one character are two keys', async () => {
     key.slice(0, -1),
     key.toUpperCase(),
   ]) {
-    // Twice: what was remembered of the right key or of the first try must not let the second in.
+    // The request is sent twice: what was remembered of the right key or of the first try must not let the second in.
     for (const _ of [1, 2])
       expect(JSON.parse((await chat('hello', { apiKey: wrong })).text)).toMatchObject({
         error: { code: 'invalid_api_key' },

@@ -60,7 +60,7 @@ export const refusal = (call: Promise<unknown>): Promise<AdminRefusal> =>
 export const login = (username: string, password: string) =>
   new AdminClient(tollgate.adminUrl).login(username, password);
 
-/** Called by the spec that imports the parts: one installation serves them all. */
+/** Starts one installation, which serves all parts; the spec that imports them calls it. */
 export function shareTollgate(): void {
   beforeAll(async () => {
     tollgate = await startTollgate({

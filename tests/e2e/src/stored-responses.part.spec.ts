@@ -32,7 +32,7 @@ describe('what an upstream has stored', () => {
       deleted: true,
     });
     expect((await call('GET', path)).status).toBe(404);
-    // Asked for again and again: it says nothing of the route, which serves all others.
+    // It is asked for again and again: that says nothing of the route, which serves all others.
     for (let time = 0; time < 8; time += 1)
       expect(await ask({ previous_response_id: first.body.id })).toMatchObject({
         status: 404,

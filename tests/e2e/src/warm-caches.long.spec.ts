@@ -12,7 +12,7 @@ import {
 } from '@tollgate/harness';
 import { z } from 'zod';
 
-/** Sessions of agents: each turn sends what was said so far and a little more, through any node of the fleet. */
+/** Counts sessions of agents: each turn sends what was said so far and a little more, through any node of the fleet. */
 const SESSIONS = 24;
 const TURNS = 8;
 const UPSTREAMS = 3;
@@ -24,7 +24,7 @@ const answer = z.looseObject({
 });
 const asked = z.looseObject({ messages: z.array(z.unknown()) });
 
-/** A provider with a prompt cache of its own: a prefix of messages that it has seen is read from the cache. */
+/** Is a provider with a prompt cache of its own: a prefix of messages that it has seen is read from the cache. */
 class CachingUpstream {
   readonly #seen = new Set<string>();
   readonly #server: Server = createServer((request, response) => {

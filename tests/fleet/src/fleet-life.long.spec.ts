@@ -6,7 +6,7 @@ import { chatStatus, syncOutcomes } from './fleet-view.ts';
 import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
 import { syncStorm } from './sync-storm.ts';
 
-/** Two nodes and two replicas of the control plane; what goes on when parts of it are gone. */
+/** Two nodes and two replicas of the control plane run; the tests show what goes on when parts of it are gone. */
 let tollgate: Tollgate;
 let scene: Scene;
 

@@ -11,7 +11,7 @@ import { openRedis, redisReady } from '@tollgate/keyspace';
 import { chatStatus, syncOutcomes } from './fleet-view.ts';
 import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
 
-/** Everything over a Redis Cluster of three primaries: accounts' shards, the fleet, the queue and the acknowledgements live on different servers. */
+/** Everything runs over a Redis Cluster of three primaries: accounts' shards, the fleet, the queue and the acknowledgements live on different servers. */
 let tollgate: Tollgate;
 let scene: Scene;
 
@@ -81,7 +81,7 @@ test('while one primary is away its accounts are refused, all others are served,
   await closeBooks(tollgate, [], { wereKilled: true });
 }, 90_000);
 
-/** The primary that holds each of the four shards: their slots are a matter of arithmetic. */
+/** Names the primary that holds each of the four shards: their slots are a matter of arithmetic. */
 const HOME = ['redis-3', 'redis-2', 'redis-1', 'redis-1'];
 
 /** Makes a scene whose customer lives on another primary. */

@@ -5,7 +5,7 @@ import { openRedis, redisReady, shardOf } from '@tollgate/keyspace';
 import { syncOutcomes } from './fleet-view.ts';
 import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
 
-/** A Redis Cluster of three primaries with a replica each: a primary dies, its replica takes over. */
+/** Names the primaries of a Redis Cluster with a replica each: a primary dies, its replica takes over. */
 const PRIMARIES = ['redis-1', 'redis-2', 'redis-3'];
 /** Redis decides after 5 s that a primary is gone; the rest is election and the busy machine. */
 const PROMOTION_MS = 60_000;
@@ -53,7 +53,7 @@ async function roleOf(server: string): Promise<string | undefined> {
   return (await askAll('ROLE'))[server]?.split(',')[0];
 }
 
-/** The server that owns the customer's shard: every other one refers to it. */
+/** Returns the server that owns the customer's shard: every other one refers to it. */
 async function ownPrimary(): Promise<string> {
   const shard = shardOf(scene.customer.id, tollgate.shards);
   const answers = await askAll('EXISTS', `{${shard}}:epoch`);

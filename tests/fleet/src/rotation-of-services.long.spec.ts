@@ -6,7 +6,7 @@ import { drawSecret, FIRST_UPSTREAM_KEY, NODES, PLANES, RotationStage } from './
 
 /** Passwords of Redis and PostgreSQL and keys of upstreams are changed as docs/operations.md says: not a request fails. */
 
-/** In an address of Redis: that of a cluster, with several servers, is no URL. */
+/** Matches the password in an address of Redis: that of a cluster, with several servers, is no URL. */
 const PASSWORD = /:([^:@/]*)@/;
 
 let stage: RotationStage;

@@ -14,7 +14,7 @@ import { z } from 'zod';
 import { chatStatus } from './fleet-view.ts';
 import { closeBooks, SteadyLoad, type Scene } from './steady-load.ts';
 
-/** The release that upgrades start from; its commit is null until it is made. A clone may lack its tag. */
+/** Is the release that upgrades start from; its commit is null until it is made. A clone may lack its tag. */
 const { release, commit } = z
   .object({ release: z.string(), commit: z.string().nullable() })
   .parse(JSON.parse(readFileSync(path.join(import.meta.dirname, 'first-release.json'), 'utf8')));
@@ -40,7 +40,7 @@ const testBeside = previous === undefined ? test.skip : test;
 
 let tollgate: Tollgate;
 let load: SteadyLoad;
-/** The addresses that clients use: like a load balancer, they leave a node before it is restarted. */
+/** Holds the addresses that clients use: like a load balancer, they leave a node before it is restarted. */
 let origins: string[];
 let scene: Scene;
 beforeAll(async () => {

@@ -28,7 +28,7 @@ export function firstPostgres({ folder, postgres, databaseUrl }: Services): Post
   };
 }
 
-/** A consistent copy of a running server's data, in a folder beside it; PostgreSQL starts from it as from a backup. */
+/** Makes a consistent copy of a running server's data, in a folder beside it; PostgreSQL starts from it as from a backup. */
 export async function backUp(server: PostgresServer, to: string): Promise<void> {
   const session = new pg.Client({ connectionString: server.databaseUrl });
   await session.connect();

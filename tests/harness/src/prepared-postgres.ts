@@ -34,7 +34,7 @@ export interface PreparedPostgres {
   password: string;
 }
 
-/** A name for a prepared database: the same as long as the files, how it is prepared, the Node.js release and the day are, as schemas have partitions by day. */
+/** Returns a name for a prepared database: it is the same as long as the files, how it is prepared, the Node.js release and the day are, as schemas have partitions by day. */
 export function preparedKey(files: readonly string[]): string {
   const hash = createHash('sha256').update(process.version).update(new Date().toDateString());
   for (const file of [import.meta.filename, ...files]) hash.update(file).update(readFileSync(file));

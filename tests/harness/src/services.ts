@@ -65,7 +65,7 @@ export interface Services {
 }
 
 export interface ServicesOptions {
-  /** False leaves PostgreSQL out; a prepared database is copied; true = a copy of an empty one. */
+  /** Is false to omit PostgreSQL; a prepared database is copied; true means a copy of an empty one. */
   postgres?: boolean | PreparedPostgres;
   /** Is false to omit Redis; true means what TOLLGATE_TEST_REDIS names, else `single`. */
   redis?: boolean | RedisKind;

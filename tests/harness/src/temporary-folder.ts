@@ -8,7 +8,7 @@ export function temporaryBase(): string {
   return isReachable(path.join(tmpdir(), 'x'), serviceUser()) ? tmpdir() : sharedFolder();
 }
 
-/** A new folder of one suite: servers start with some 50 MB, which need not reach a disk. */
+/** Makes a new folder of one suite: servers start with some 50 MB, which need not reach a disk. */
 export function temporaryFolder(): string {
   const base = hasRoomInMemory() ? MEMORY : temporaryBase();
   const folder = mkdtempSync(path.join(base, 'tollgate-test-'));
@@ -16,7 +16,7 @@ export function temporaryFolder(): string {
   return folder;
 }
 
-/** Linux' file system in memory; containers often have 64 MB of it. */
+/** Is Linux' file system in memory; containers often have 64 MB of it. */
 const MEMORY = '/dev/shm';
 const MEMORY_FREE_BYTES = 4 * 1024 ** 3;
 

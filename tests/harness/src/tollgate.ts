@@ -15,16 +15,16 @@ import { ADMIN_USERNAME, baseEnvironment, layOut, type Fleet } from './tollgate-
 /** Is a whole Tollgate of real processes, with the handles to use, watch and break it. URLs have no trailing slash. */
 export interface Tollgate {
   adminUrl: string;
-  /** One per replica of the control plane; `adminUrl` is the first. */
+  /** Holds one per replica of the control plane; `adminUrl` is the first. */
   adminUrls: string[];
-  /** One per process: with `workers` > 1, a node's workers follow each other. */
+  /** Holds one per process: with `workers` > 1, a node's workers follow each other. */
   nodeUrls: string[];
   upstreamUrl: string;
   /** Is undefined unless asked for. */
   frontDoorUrl: string | undefined;
   admin: AdminClient;
   adminCredentials: { username: string; password: string };
-  /** The administrator's; `services.databaseUrls` has those of the product's roles. */
+  /** Is the administrator's; `services.databaseUrls` has those of the product's roles. */
   databaseUrl: string;
   redisUrl: string;
   shards: number;

@@ -38,7 +38,7 @@ export interface CollectedSpan extends z.output<typeof span> {
   service: unknown;
 }
 
-/** A collector of traces: reads OTLP over HTTP in JSON (https://opentelemetry.io/docs/specs/otlp/#otlphttp) and refuses what it cannot read. */
+/** Is a collector of traces, which reads OTLP over HTTP in JSON (https://opentelemetry.io/docs/specs/otlp/#otlphttp) and refuses what it cannot read. */
 export interface TraceCollector {
   /** Is the value of TRACES_URL. */
   url: string;

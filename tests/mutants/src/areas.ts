@@ -7,7 +7,7 @@ export interface Area {
   project: string;
   /** Holds globs from the root of the repository. */
   files: readonly string[];
-  /** Folders: each spec below them that imports a file, over other files too, judges it. */
+  /** Lists folders: each spec below them that imports a file, over other files too, judges it. */
   specs: readonly string[];
 }
 

@@ -8,7 +8,7 @@ import { instrumented } from './instrument.ts';
 import type { Order, Verdict } from './judge.ts';
 import type { Mutant } from './mutant.ts';
 
-/** The most tests of one spec that judge a mutant at once; where more reach it, these are spread over them, and the others follow where none notices. */
+/** Limits the tests of one spec that judge a mutant at once; where more reach it, these are spread over them, and the others follow where none notices. */
 const TESTS_OF_A_SPEC = 60;
 /** A judge is replaced after this number of mutants, so that what failed suites left behind does not add up. */
 const MUTANTS_OF_A_JUDGE = 25;

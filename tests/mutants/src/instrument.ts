@@ -16,7 +16,7 @@ interface Site {
   inner: Site[];
 }
 
-/** All mutants of a file in one text: each site asks which of its mutants is on, so that one process judges them all. */
+/** Writes all mutants of a file in one text: each site asks which of its mutants is on, so that one process judges them all. */
 export function instrumented(source: string, mutants: readonly Mutant[]): string {
   const whole: Site = { form: 'statement', start: 0, end: source.length, mutants: [], inner: [] };
   const open = [whole];

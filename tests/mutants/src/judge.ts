@@ -4,7 +4,7 @@ import project from '../../../jest.config.ts';
 import type { Instrumented } from './transform.ts';
 
 export interface Order {
-  /** Undefined: none is on, and what each test reaches is recorded. */
+  /** Is undefined where none is on, and what each test reaches is recorded. */
   mutant: number | undefined;
   spec: string;
   /** Holds full names; undefined means all tests. */

@@ -1,4 +1,4 @@
-/** The place that a mutant changes: how the changed text and the shipped one are joined depends on the form. */
+/** Is the place that a mutant changes: how the changed text and the shipped one are joined depends on the form. */
 export type SiteForm = 'statement' | 'property' | 'shorthand' | 'expression';
 
 /** Describes one change of one file. Offsets are in UTF-16 units of the file. */

@@ -3,8 +3,8 @@ import type { World } from './world.ts';
 const TRY_MS = 5_000;
 
 /**
- * The person who decides what becomes of finals whose day was dropped: books those of requests that were not charged, and dismisses the others,
- * as the archive of that day says. Answers the requests of the dismissed ones.
+ * Plays the person who decides what becomes of finals whose day was dropped: books those of requests that were not charged, and dismisses the others,
+ * as the archive of that day says. Returns the requests of the dismissed ones.
  */
 export async function bookLetters(world: World): Promise<Set<string>> {
   const letters = world.postgres.rows.letters

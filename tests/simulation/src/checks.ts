@@ -49,7 +49,7 @@ export class Checks {
   readonly #changed = new Set<number>();
   readonly #chargedNow = new Set<string>();
   readonly #shards = new Set<string>();
-  /** `balance - held` of each subscription and what was held, as they were before. */
+  /** Holds `balance - held` of each subscription and what was held, as they were before. */
   readonly #held = new Map<string, number>();
   /** Holds what the reconciliation moved Redis by. */
   readonly repairs: { what: string; step: number }[] = [];
@@ -192,7 +192,7 @@ export class Checks {
     for (const [name, value] of Object.entries(values)) sums[name as keyof Sums] += value;
   }
 
-  /** The rule of refunds: a sum would close over any other. */
+  /** Checks the rule of refunds: a sum would close over any other. */
   #checkRefund({ subscription_id: id, cost, tokens, withdrawn, refunded }: LotRow): void {
     const due = (cost * BigInt(withdrawn)) / BigInt(tokens);
     if (refunded !== due)
@@ -239,7 +239,7 @@ export class Checks {
 
   /** Holds are within the balance when they are taken, and their sum is what the subscription says. */
   #checkShard(shard: string): void {
-    // Being filled: holds are forgotten before the balances they are part of, and nothing is admitted until all is written.
+    // The shard is being filled: holds are forgotten before the balances they are part of, and nothing is admitted until all is written.
     if (!this.#live.isFull(shard)) return;
     const open = new Map<string, { amount: number; count: number }>();
     for (const hold of this.#live.openHolds(shard)) {

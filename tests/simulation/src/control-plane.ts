@@ -91,7 +91,7 @@ export class ControlPlane {
     await this.#services.ingest.ingest([relayed], source);
   }
 
-  /** Over HTTP: what is under way when something breaks may still arrive, and may arrive twice. */
+  /** Takes finals over HTTP: what is under way when something breaks may still arrive, and may arrive twice. */
   async takeJournal({ body, headers }: JournalPost): Promise<{ status: number; text: string }> {
     const receipt = await this.#services.journal.take({
       node: headers[JOURNAL_HEADERS.node] ?? '',
@@ -106,7 +106,7 @@ export class ControlPlane {
     const again = (): void =>
       void this.process.after(ms + this.#world.random.next(), () => {
         work().then(again, (error: unknown) => {
-          // Code that asks the models for what they lack; a store that is away throws other errors.
+          // The code asks the models for what they lack; a store that is away throws other errors.
           if (error instanceof TypeError) this.#world.broken(error);
           again();
         });

@@ -39,7 +39,7 @@ export class SimulatedDisk {
   readonly refusingSinceMs = new Map<SimulatedProcess, number>();
   hasLied = false;
   hasFailed = false;
-  /** The name of a damaged file that was removed: what it still says is gone. */
+  /** Is the name of a damaged file that was removed: what it still says is gone. */
   removedDamaged: string | null = null;
 
   constructor(random: Random) {

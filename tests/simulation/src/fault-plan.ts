@@ -30,7 +30,7 @@ const FAULT_KINDS = [
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** One fault, or something that a customer does at a moment where it matters: when it begins, how long it lasts, what it strikes (modulo how many there are) and how hard. */
+/** Is one fault, or something that a customer does at a moment where it matters: when it begins, how long it lasts, what it strikes (modulo how many there are) and how hard. */
 export interface Fault {
   kind: FaultKind;
   atMs: number;
@@ -43,7 +43,7 @@ export interface Fault {
 
 const LAG_MS_MAX = 2_000;
 const STRIKES_MAX = 4;
-/** Those that move tokens or records: each is as likely to be struck, however seldom it is called. */
+/** Lists those that move tokens or records: each is as likely to be struck, however seldom it is called. */
 const STRUCK_CALLS: readonly FunctionName[] = [
   ...(['admit', 'checkpoint', 'restore', 'settle', 'reap', 'credit', 'withdraw'] as const),
   ...(['repeat_withdrawal', 'repeat_release', 'put_subscription', 'advance_epoch'] as const),

@@ -125,7 +125,7 @@ const dropDays: Strike = (world) => {
   void world.someControlPlane?.dropDays(today).catch(() => undefined);
 };
 
-/** While it lasts the queue loses what it is given: its server fails over, or another program deletes keys. */
+/** Makes the queue lose what it is given while it lasts: its server fails over, or another program deletes keys. */
 const loseJobs: Strike = (world, { forMs }) => {
   const endMs = world.scheduler.nowMs + forMs;
   const lose = (): void => {

@@ -107,7 +107,7 @@ export class RepairCauses {
       const seen = new SeenCall(call, redis.data, changes);
       const name = seen.subscriptionKey?.split(':sub:')[1];
       if (name === undefined) return;
-      // Opened with what the ledger has: no debit of before is in it.
+      // The subscription was opened with what the ledger has: no debit of before is in it.
       const isOpened = seen.hasWrittenSubscription && seen.subscription('before') === null;
       const events = (isOpened ? undefined : this.#debits.get(name)) ?? new Map();
       // An event that is emitted again debits nothing.

@@ -3,7 +3,7 @@ import { simulate, type RunOptions, type RunResult } from './simulate.ts';
 
 const RUNS_MAX = 60;
 
-/** Fewer faults with which the same seed still breaks a promise: halves, quarters and so on are left out while it does (delta debugging). */
+/** Finds fewer faults with which the same seed still breaks a promise: halves, quarters and so on are omitted while it does (delta debugging). */
 export async function shrink(
   failed: RunResult,
   options: Omit<RunOptions, 'seed'>,

@@ -44,7 +44,7 @@ function faultsOf(seed: number, forMs = RUN_MS): Fault[] {
   return drawFaults(random, { forMs, count: random.integer(1, FAULTS_MAX) });
 }
 
-/** One run out of one seed: faults strike while requests run, then all is left alone until nothing is on its way. */
+/** Runs once out of one seed: faults strike while requests run, then all is left alone until nothing is on its way. */
 export async function simulate({
   seed,
   faults,

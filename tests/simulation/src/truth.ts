@@ -12,7 +12,7 @@ export interface TrueRequest {
   endedAtMs: number;
   /** Is the address of the worker that served it to its end. */
   node: string;
-  /** The reason for a lower charge: its final was lost in a way that the product's documents allow. */
+  /** Is the reason for a lower charge: its final was lost in a way that the product's documents allow. */
   excuse: string | null;
 }
 

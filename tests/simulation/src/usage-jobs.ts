@@ -14,7 +14,7 @@ interface UsageJobsParts {
   duplicates: () => boolean;
 }
 
-/** The queue of usage, from a control plane: takes what is ready for the worker that is registered, as BullMQ does. */
+/** Is the queue of usage, from a control plane: it takes what is ready for the worker that is registered, as BullMQ does. */
 export class UsageJobs implements Pick<QueueWorkers, 'register' | 'afterReply'> {
   readonly #parts: UsageJobsParts;
   readonly #name: string;

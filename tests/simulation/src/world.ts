@@ -205,7 +205,7 @@ export class World {
     return this.nodes.filter((node) => node !== null);
   }
 
-  /** HTTP: a call that fails may have been served. */
+  /** Posts over HTTP: a call that fails may have been served. */
   async #post(
     process: SimulatedProcess,
     upload: Parameters<ControlPlane['takeJournal']>[0],

@@ -29,7 +29,7 @@ const SIZES = {
   table: { w: 24, h: 9 },
 } as const;
 
-/** The file of a board: the source of its data is chosen when it is imported. */
+/** Writes the file of a board: the source of its data is chosen when it is imported. */
 export function boardJson({ uid, title, source, variables, panels }: Board): string {
   const datasource = { type: DATASOURCE_TYPES[source], uid: '${source}' };
   const board = {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { cacheFolder } from '../checkout.ts';
 import { debianFolder, downloadDebianPackages } from '../embedded/debian-packages.mjs';
 
-/** Pinned: another version may judge otherwise. */
+/** Is pinned: another version may judge otherwise. */
 const HELM = 'helm.sh/helm/v3/cmd/helm@v3.18.6';
 const COMPOSE = 'github.com/compose-spec/compose-go/v2/cmd@v2.9.1';
 const KUBECONFORM = 'github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0';

@@ -12,7 +12,7 @@ export function metricsNamedIn(text: string): Set<string> {
 /** Lists labels that begin like metrics. */
 const LABELS = new Set(['gen_ai_request_model', 'gen_ai_token_type', 'gen_ai_operation_name']);
 
-/** The metrics that docs/metrics.md lists; specs compare it with what the processes export. */
+/** Returns the metrics that docs/metrics.md lists; specs compare it with what the processes export. */
 export function metricsListedIn(reference: string): Set<string> {
   return new Set([...reference.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name ?? ''));
 }

@@ -79,7 +79,7 @@ export class PodStage {
     await this.#server.send('DELETE', `${PODS}/${name}`);
   }
 
-  /** One step of each pod; answers how they were before it. */
+  /** Takes one step of each pod; answers how they were before it. */
   async play(): Promise<Pod[]> {
     const { items } = pods.parse(JSON.parse((await this.#server.send('GET', PODS)).body));
     for (const item of items) await this.#step(item);

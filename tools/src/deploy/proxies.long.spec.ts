@@ -124,7 +124,7 @@ describe.each(PROXIES)('$name', (proxy) => {
         for (const [, sentAt] of new TextDecoder().decode(bytes).matchAll(/data: (\d+)/g))
           latenessMs.push(Date.now() - Number(sentAt));
       expect(latenessMs).toHaveLength(EVENTS);
-      // The median: the machine may be busy for one of them, but a proxy that buffers delays all but the last.
+      // The median counts: the machine may be busy for one of them, but a proxy that buffers delays all but the last.
       expect(latenessMs.toSorted((a, b) => a - b)[Math.floor(EVENTS / 2)]).toBeLessThan(LATE_MS);
     },
     30_000,

@@ -19,7 +19,7 @@ const PACKAGE_MANAGERS: readonly PackageManager[] = [
   { command: 'brew', args: ['install', 'redis'], needsRoot: false },
 ];
 
-/** The last resort: asks the system's package manager. Returns why it failed, or undefined when one installed something. */
+/** Asks the system's package manager as the last resort. Returns why it failed, or undefined when one installed something. */
 export function installRedis(): string | undefined {
   const isRoot = process.getuid?.() === 0;
   const problems: string[] = [];

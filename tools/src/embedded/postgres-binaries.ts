@@ -43,7 +43,7 @@ export function locatePostgres(user: ServiceUser | undefined): PostgresBinaries 
   };
 }
 
-/** A folder of root's that the service user can reach; only root calls this. */
+/** Returns a folder of root's that the service user can reach; only root calls this. */
 export function sharedFolder(): string {
   for (const folder of SHARED_FOLDERS) {
     try {

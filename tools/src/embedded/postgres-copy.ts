@@ -14,7 +14,7 @@ const LEFT_OUT = new Set(['postmaster.pid', 'postmaster.opts', 'standby.signal',
 const stopped = z.tuple([z.object({ labelfile: z.string() })]);
 
 /**
- * A consistent copy of a running server's data folder, taken as pg_basebackup does (which the embedded package lacks):
+ * Makes a consistent copy of a running server's data folder, taken as pg_basebackup does (which the embedded package lacks):
  * files are copied while it works, and its log from the beginning to the end of that makes them whole at the first start.
  * @see https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-LOWLEVEL-BASE-BACKUP
  */

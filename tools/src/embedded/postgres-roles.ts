@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ROOT } from '../checkout.ts';
 
-/** PostgreSQL's roles besides its administrator: what each may do stands in one file for every way of starting PostgreSQL. */
+/** Holds the rights of PostgreSQL's roles besides its administrator, in one file for every way of starting PostgreSQL. */
 const ROLES_FILE = path.join(ROOT, 'deploy', 'postgres', 'roles.sql');
 
 const ROLE_NAMES = {
@@ -28,7 +28,7 @@ export interface DatabaseUrls {
 }
 
 /**
- * Statements that make the roles in the database of the session that runs them; an empty line ends each, as a single-user session needs it. Their passwords are derived from the administrator's, which cannot be found out from them.
+ * Writes statements that make the roles in the database of the session that runs them; an empty line ends each, as a single-user session needs it. Their passwords are derived from the administrator's, which cannot be found out from them.
  */
 export function rolesSql(administratorPassword: string): string {
   const settings = ROLES.flatMap((role) => [

@@ -4,7 +4,7 @@ import path from 'node:path';
 import { ROOT } from '../checkout.ts';
 
 /**
- * Redis' users besides its operator (`default`): what each may do stands in one file for every way of starting Redis.
+ * Holds the rights of Redis' users besides its operator (`default`), in one file for every way of starting Redis.
  * A node's rights are those of the functions it calls, which run with them; none may load code but the control plane.
  */
 const USERS_FILE = path.join(ROOT, 'deploy', 'redis', 'users.acl');

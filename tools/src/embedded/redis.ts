@@ -22,7 +22,7 @@ export interface RedisSettings {
   /** Is added to the environment of the server. */
   env?: Readonly<Record<string, string>>;
   folders: ProcessFolders;
-  /** False for tests that never restart it: nothing is written to disk. */
+  /** Is false for tests that never restart it: nothing is written to disk. */
   isPersistent?: boolean;
   /** Names the process; `redis` unless there are several. */
   name?: string;
@@ -162,7 +162,7 @@ function repairAppendOnlyFiles(dataFolder: string, binary: RedisBinary): void {
   }
 }
 
-/** `INFO server` names the process that answers: an orphan on the same port must not pass for our child. */
+/** Reads `INFO server`, which names the process that answers: an orphan on the same port must not pass for our child. */
 async function readProcessId(port: number, password: string): Promise<number | undefined> {
   const reply = await ask(port, `AUTH ${password}\r\nINFO server\r\n`, /process_id:(\d+)\r/);
   if (reply === undefined) return undefined;

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Below the ephemeral range (32768 and up): an outgoing connection can never take a port between our look and our use. */
+/** Is below the ephemeral range (32768 and up): an outgoing connection can never take a port between our look and our use. */
 const LOWEST = 20_000;
 /** The product refuses upstreams on the ports of other services, 26379 and 27017 among them. */
 const HIGHEST = 26_000;

@@ -69,7 +69,7 @@ export class ManagedProcess {
     if (this.child) throw new Error(`${this.spec.name} is already running.`);
     this.isStopping = false;
     await this.spec.prepare?.();
-    // Stopped while preparing: a child started now would outlive us.
+    // It was stopped while preparing: a child started now would outlive us.
     if (this.isStopping) throw new Error(`${this.spec.name} was stopped while starting.`);
     const child = this.spawn();
     try {
@@ -109,7 +109,7 @@ export class ManagedProcess {
     const log = openSync(this.logFile, 'a', 0o600);
     const child = spawn(command, args, {
       env: { ...env, [RUN_MARK]: this.folders.run },
-      // A group of its own: Ctrl-C in the terminal reaches only us, and we stop the others in order.
+      // The child has a group of its own: Ctrl-C in the terminal reaches only us, and we stop the others in order.
       detached: true,
       stdio: ['ignore', log, log],
       ...(argv0 === undefined ? {} : { argv0 }),

@@ -6,18 +6,18 @@ import { terminate, type Termination } from './terminate.ts';
 /** Describes one file per running process, so that the next start after a crash knows which processes are ours. */
 export interface PidRecord {
   pid: number;
-  /** The result of `identityOf`; without a match the pid belongs to someone else by now. */
+  /** Is the result of `identityOf`; without a match the pid belongs to someone else by now. */
   identity: string;
   stop: Termination;
 }
 
 export function writePidFile(folder: string, name: string, pid: number, stop: Termination): void {
   const identity = identityOf(pid);
-  // Already gone: there is nothing to clean up after.
+  // The process has already gone: there is nothing to clean up after.
   if (identity === undefined) return;
   mkdirSync(folder, { recursive: true });
   const record: PidRecord = { pid, identity, stop };
-  // Renamed into place: a reader never sees half of it.
+  // The file is renamed into place: a reader never sees half of it.
   const file = pidFile(folder, name);
   writeFileSync(`${file}.new`, JSON.stringify(record));
   renameSync(`${file}.new`, file);

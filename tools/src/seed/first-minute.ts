@@ -145,7 +145,7 @@ async function flag(admin: AdminClient, userId: number): Promise<void> {
   await admin.call('PUT', `/users/${userId}`, { is_demo: true });
 }
 
-/** Some 300 requests through real nodes, within a minute; ends early when `isStopping`. What is refused or fails is part of the picture. */
+/** Sends some 300 requests through real nodes, within a minute; ends early when `isStopping`. What is refused or fails is part of the picture. */
 export async function playFirstMinute(
   demo: Demonstration,
   callers: readonly DemoCaller[],
@@ -184,7 +184,7 @@ async function send(baseUrl: string, { guest, key }: DemoCaller, number: number)
     });
     await response.arrayBuffer();
   } catch {
-    // A node that stops meanwhile; the next request shows it.
+    // A node stops meanwhile; the next request shows it.
   }
 }
 

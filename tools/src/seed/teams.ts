@@ -3,7 +3,7 @@ import type { Credentials } from '../stack/start-file.ts';
 import { CHAT_MODEL, EMBEDDING_MODEL, seedDemo } from './demo.ts';
 import { ensure, unlessDone } from './ensure.ts';
 
-/** One row of the table below: a user and what becomes of it. */
+/** Is one row of the table below: a user and what becomes of it. */
 interface Member {
   name: string;
   state: 'active' | 'pending' | 'rejected' | 'frozen';

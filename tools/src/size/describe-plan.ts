@@ -1,7 +1,7 @@
 import { bytes, round } from './limits.ts';
 import type { Load, Plan } from './load.ts';
 
-/** The plan for people: what to run, then what it must carry. */
+/** Writes the plan for people: what to run, then what it must carry. */
 export function describePlan(load: Load, plan: Plan): string {
   const rows: [what: string, figure: string][] = [
     ['nodes', `${plan.nodes} with ${load.workersPerNode} workers each, one of them spare`],

@@ -23,7 +23,7 @@ export interface Load extends Limits {
   requestBytes: number;
   eventBytes: number;
   retentionDays: number;
-  /** Share of a core that is planned for; the rest is for peaks. */
+  /** Is the share of a core that is planned for; the rest is for peaks. */
   utilisation: number;
   workersPerNode: number;
   shards: number;

@@ -25,7 +25,7 @@ export class PortBook {
     return this.remember(name, port);
   }
 
-  /** The port that was asked for, or an error: another one is not what the caller meant. */
+  /** Returns the port that was asked for, or an error: another one is not what the caller meant. */
   async claimExactly(name: string, port: number): Promise<number> {
     if (!Number.isInteger(port) || port < 1 || port > PORT_MAX)
       throw new Error(`PORT is not a port number.\n  Fix: PORT=9000 npm start`);

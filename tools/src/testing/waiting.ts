@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** A fiftieth of what was waited already, within these: a long wait costs little, and ends at most 2 % late. */
+/** Bounds a pause of a fiftieth of what was waited already: a long wait costs little, and ends at most 2 % late. */
 const PAUSE_MIN_MS = 10;
 const PAUSE_MAX_MS = 100;
 
@@ -47,7 +47,7 @@ export async function eventually<T>(assertion: () => Promise<T>, withinMs = 15_0
   }
 }
 
-/** Real time that a test needs, where no event ends the wait: `_reason` says why. A wait for a state is `until`. */
+/** Passes real time that a test needs, where no event ends the wait: `_reason` says why. A wait for a state is `until`. */
 export function letPass(ms: number, _reason: string): Promise<void> {
   return delay(ms);
 }

@@ -32,7 +32,7 @@ export async function dataOf<T>(
   return (await answerOf(call)) as Exclude<T, string>;
 }
 
-/** Left out rather than sent empty: the server refuses what it does not know. */
+/** Is omitted rather than sent empty: the server refuses what it does not know. */
 export function present<Query extends object>(query: Query) {
   return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) as {
     [Name in keyof Query]: Exclude<Query[Name], undefined>;

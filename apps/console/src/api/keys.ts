@@ -67,7 +67,7 @@ export function createKey(body: KeySettings & { user_id: number }, idempotencyKe
   );
 }
 
-/** Another key like this one; the old one ends after the overlap. */
+/** Makes another key like this one; the old one ends after the overlap. */
 export function rotateKey(id: number, overlapMinutes: number, idempotencyKey: string) {
   return dataOf(
     client.POST('/admin-api/keys/{id}/rotate', {

@@ -45,7 +45,7 @@ export const USUAL_SETTINGS: CallSettings = {
   outputTokens: 1_024,
 };
 
-/** A key for a quarter of an hour with the rights of an existing one, or with all: no secret of a key is needed here. */
+/** Makes a key for a quarter of an hour with the rights of an existing one, or with all: no secret of a key is needed here. */
 export function createTemporaryKey(keyId: number | undefined): Promise<Shape<'TemporaryKey'>> {
   return dataOf(
     client.POST('/admin-api/playground/key', {
@@ -77,7 +77,7 @@ export async function callModel(call: Call): Promise<Outcome> {
   return { requestId, problem };
 }
 
-/** The same request as any client would send it; also what is copied as code. */
+/** Returns the same request as any client would send it; the same is copied as code. */
 export function requestOf({
   protocol,
   model,
@@ -109,7 +109,7 @@ interface Part {
   tokens?: Partial<Tokens> | undefined;
 }
 
-/** Text of one event, of either protocol; events of other kinds have none. */
+/** Returns the text of one event, of either protocol; events of other kinds have none. */
 function partOf(data: string): Part {
   if (data === '[DONE]') return {};
   const event = parse(data);

@@ -12,7 +12,7 @@ export const LENGTHS = {
 } as const;
 export type RangeName = keyof typeof LENGTHS;
 export type Interval = 'minute' | 'hour' | 'day';
-/** The intervals of charts, from the finest: beyond `upTo` their bars are too thin to point at, and what is older than `keptFor` is not there any more. */
+/** Lists the intervals of charts, from the finest: beyond `upTo` their bars are too thin to point at, and what is older than `keptFor` is not there any more. */
 const INTERVALS = [
   { name: 'minute', length: MINUTE, upTo: 6 * HOUR, keptFor: 2 * DAY },
   { name: 'hour', length: HOUR, upTo: 3 * DAY, keptFor: 90 * DAY },
@@ -48,7 +48,7 @@ export function customRange(from: string, to: string): TimeRange {
   return { name: 'custom', from, to, interval: intervalOf(start, Date.parse(to) - start) };
 }
 
-/** The finest interval whose bars can be pointed at, and that is kept from the start of the range: an interval may begin before it. */
+/** Returns the finest interval whose bars can be pointed at, and that is kept from the start of the range: an interval may begin before it. */
 function intervalOf(start: number, length: number): Interval {
   const fits = INTERVALS.find(
     (each) => length <= each.upTo && start - each.length >= Date.now() - each.keptFor,

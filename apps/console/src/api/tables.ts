@@ -1,7 +1,7 @@
 import { CHARGED_CLASSES, KEY_LIMITS } from '@tollgate/admin-client';
 import type { Shape } from './client.ts';
 
-/** The enumerations of the interface's document: pages iterate over these tables and name no value. */
+/** These are the enumerations of the interface's document: pages iterate over these tables and name no value. */
 export {
   CHARGED_CLASSES,
   CLIENT_PROTOCOLS,

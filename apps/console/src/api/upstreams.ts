@@ -45,7 +45,7 @@ export interface UpstreamSettings {
   preset?: UpstreamPreset['name'];
   protocol?: Upstream['protocol'];
   base_url?: string;
-  /** Left out: the stored key is kept. */
+  /** Keeps the stored key when it is omitted. */
   api_key?: string;
   /** Takes the place of `api_key` where the provider asks for more. */
   auth?: NonNullable<CreatedUpstream['auth']>;

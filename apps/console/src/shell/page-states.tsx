@@ -22,7 +22,7 @@ export function PageNotFound() {
   );
 }
 
-/** A page that could not even begin: the server is away, or the page itself has a bug. */
+/** Shows a page that could not even begin: the server is away, or the page itself has a bug. */
 export function PageFailure({ error, reset }: ErrorComponentProps) {
   const { failures } = useWords();
   const router = useRouter();

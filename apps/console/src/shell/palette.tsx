@@ -54,7 +54,7 @@ function Finder({ isAdmin, onDone }: { isAdmin: boolean; onDone: () => void }) {
       autoHighlight="always"
     >
       <Autocomplete.Input
-        // At once, not a frame later: what is typed right after Ctrl K must arrive here.
+        // The field has the focus at once, not a frame later: what is typed right after Ctrl K must arrive here.
         // oxlint-disable-next-line jsx-a11y/no-autofocus -- a dialog whose one purpose is this field
         autoFocus
         aria-label={shell.palette}

@@ -19,7 +19,7 @@ function useCopy(text: string): { isCopied: boolean; copy: () => void } {
   return { isCopied, copy };
 }
 
-/** Over plain HTTP on another host browsers have no clipboard API; the old way still works there. */
+/** Writes to the clipboard. Over plain HTTP on another host browsers have no clipboard API; the old way still works there. */
 async function writeClipboard(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);

@@ -1,7 +1,7 @@
 import { useSpeech } from '../words/words.ts';
 import { formatAmount, formatCount, formatDuration, formatMoney, formatShort } from './format.ts';
 
-/** An amount with its currency; nothing is rounded away. */
+/** Shows an amount with its currency; nothing is rounded away. */
 export function Money({ amount, currency }: { amount: string; currency: string }) {
   const { locale } = useSpeech();
   return (
@@ -9,13 +9,13 @@ export function Money({ amount, currency }: { amount: string; currency: string }
   );
 }
 
-/** An amount in a column whose heading names the currency; `digits` are the most that the column shows. */
+/** Shows an amount in a column whose heading names the currency; `digits` are the most that the column shows. */
 export function Amount({ amount, digits }: { amount: string; digits: number }) {
   const { locale } = useSpeech();
   return <span className="tabular whitespace-pre">{formatAmount(amount, { locale, digits })}</span>;
 }
 
-/** A count, short where it is large; the whole number on hover, to screen readers and in copies. */
+/** Shows a count, short where it is large; the whole number is on hover, in screen readers and in copies. */
 export function Count({ count, isWhole = false }: { count: number; isWhole?: boolean }) {
   const { locale } = useSpeech();
   const whole = formatCount(count, locale);

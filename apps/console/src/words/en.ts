@@ -14,7 +14,7 @@ import { tables } from './en/tables.ts';
 import { request, usage } from './en/usage.ts';
 import { wallet } from './en/wallet.ts';
 
-/** The one catalogue, in English; `zh.ts` has the same entries. A page adds one file to both folders and one line here. */
+/** Is the one catalogue, in English; `zh.ts` has the same entries. A page adds one file to both folders and one line here. */
 export const en = {
   access,
   admin,

@@ -1,4 +1,4 @@
-/** Exit statuses of every command; 130 and 143 are those of an interrupted one. */
+/** Holds the exit statuses of every command; 130 and 143 are those of an interrupted one. */
 export const EXIT = {
   /** Done, or there was nothing to do. */
   done: 0,
@@ -38,7 +38,7 @@ export function report(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** Exactly one argument; its absence or more of them are wrong usage. */
+/** Returns exactly one argument; its absence or more of them are wrong usage. */
 export function onlyArgument({ args: [first, ...rest] }: Call, what: string): string {
   if (first === undefined || rest.length > 0) throw new UsageError(`This command takes ${what}.`);
   return first;

@@ -71,7 +71,7 @@ function readAddresses(): Addresses {
   );
 }
 
-/** 32 bytes in base64url: every secret of Tollgate may have this form. */
+/** Draws 32 bytes in base64url: every secret of Tollgate may have this form. */
 function draw(): string {
   return randomBytes(32).toString('base64url');
 }

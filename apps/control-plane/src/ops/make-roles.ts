@@ -4,7 +4,7 @@ import pg from 'pg';
 import { appliedMigrations } from '../platform/database/applied-migrations.ts';
 import { administratorUrl, loginOf, type DatabaseRole } from './database-settings.ts';
 
-/** Shared by every way to install; in the packed folder it is at the same place. */
+/** Is shared by every way to install; in the packed folder it is at the same place. */
 const ROLES_FILE = path.join(import.meta.dirname, '../../../../deploy/postgres/roles.sql');
 
 /** Makes the roles that the addresses name, where DATABASE_ADMIN_URL is set; repeated, it changes nothing but passwords. Throws, before it changes anything, where a development build made the database. */

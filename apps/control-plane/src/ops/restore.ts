@@ -57,7 +57,7 @@ function planOf({ tables, taken_at }: Backup, target: Target): string {
     : `It would load ${counted(rows, 'row')} of ${counted(tables.length, 'table')}, as of ${taken_at}.`;
 }
 
-/** The schema first, as it was: a later migration finds the rows that it changes. */
+/** Loads the schema first, as it was: a later migration finds the rows that it changes. */
 async function load(folder: string, backup: Backup): Promise<void> {
   await makeRoles();
   await withDatabase((owner) => migrate(owner), { role: 'owner', migrations: backup.migrations });

@@ -48,7 +48,7 @@ type Success<Operation> = Operation extends { responses: infer Responses }
         : never;
     }[keyof Responses]
   : never;
-/** Fields of the documented answer and of a problem: the status of the answer says which it is. */
+/** Has fields of the documented answer and of a problem: the status of the answer says which it is. */
 type OrProblem<Body> = [Body] extends [never]
   ? Present<Problem>
   : Body extends object

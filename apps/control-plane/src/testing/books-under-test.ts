@@ -29,7 +29,7 @@ export const purchases = new PurchasesService(new PricesInForce(), wallets, toke
 
 let subscriptions = 0;
 
-/** Called by a spec: one database serves its tests. */
+/** Opens one database, which serves the tests of the spec that calls it. */
 export function shareBooks(): void {
   let services: Services;
   beforeAll(async () => {

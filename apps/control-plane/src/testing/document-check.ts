@@ -45,7 +45,7 @@ export class DocumentCheck {
   constructor(document?: OpenAPIObject) {
     this.document = document ?? (JSON.parse(readFileSync(COMMITTED, 'utf8')) as OpenAPIObject);
     this.ajv.addSchema(this.document, 'document');
-    // Fewer parameters first: /models/market is not a model's id.
+    // Paths with fewer parameters come first: /models/market is not a model's id.
     this.routes = Object.keys(this.document.paths)
       .toSorted((a, b) => a.split('{').length - b.split('{').length)
       .map((path) => ({ path, pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }));

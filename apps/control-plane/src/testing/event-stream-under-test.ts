@@ -1,7 +1,7 @@
 import { eventually } from '@tollgate/harness';
 import type { ControlPlane } from './control-plane-under-test.ts';
 
-/** The members of events that specs read; each kind has some of them. */
+/** Has the members of events that specs read; each kind has some of them. */
 export type EventData = Partial<{
   balance: string;
   count: number;

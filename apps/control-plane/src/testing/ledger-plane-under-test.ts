@@ -8,7 +8,7 @@ export let plane: ControlPlane;
 export let ledger: ReturnType<typeof ledgerOf>;
 export let worker: UsageWorker;
 
-/** Called by the spec that imports the parts: one control plane, its ledger and its usage worker serve them all. */
+/** Starts one control plane, its ledger and its usage worker, which serve all parts; the spec that imports them calls it. */
 export function shareLedgerPlane(): void {
   shareControlPlane();
   beforeAll(async () => {

@@ -19,7 +19,7 @@ let sequence = 0;
 /** Names the summed columns, some latency buckets included. */
 const SUMMED = [...SUMMED_COLUMNS, 'duration_histogram[9]', 'first_token_histogram[8]'];
 
-/** Rules that hold for the ledger at any moment; each query finds the rows that break it. */
+/** Holds rules for the ledger at any moment; each query finds the rows that break its rule. */
 const CHECKS = {
   'a ledger transaction does not sum to zero':
     'SELECT transaction_id FROM ledger_entries GROUP BY transaction_id HAVING sum(amount) <> 0',
@@ -56,7 +56,7 @@ export interface TestAccount {
 
 /** Offers everything the specs of the ledger need beyond the control plane itself. */
 export function ledgerOf(plane: ControlPlane) {
-  // Not with the control plane's rights: tests make states that it must withstand.
+  // This is not done with the control plane's rights: tests make states that it must withstand.
   const query = (sql: string, parameters: unknown[] = []) =>
     plane.administrator.query(sql, parameters);
   const asAdmin = <Method extends string, Path extends string>(
@@ -75,7 +75,7 @@ export function ledgerOf(plane: ControlPlane) {
         await plane.app.get(Epochs).initialise(shard, randomUUID());
     },
 
-    /** An account with money; amounts are decimal strings. */
+    /** Makes an account with money; amounts are decimal strings. */
     async account(money: string): Promise<TestAccount> {
       const account = await plane.createUser(`books${(sequence += 1)}`);
       if (money !== '0')

@@ -17,7 +17,7 @@ export function nodesStoreOf(plane: ControlPlane): MeteringStore {
   });
 }
 
-/** A request of a node that is gone: its hold was taken, checkpointed once and reaped. Answers its id. */
+/** Makes a request of a node that is gone: its hold was taken, checkpointed once and reaped. Returns its id. */
 export async function reapedRequest(
   plane: ControlPlane,
   { account, model }: Pick<EventParts, 'account' | 'model'>,

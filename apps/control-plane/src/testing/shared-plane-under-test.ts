@@ -8,7 +8,7 @@ import {
 let start: (() => Promise<ControlPlane>) | undefined;
 let shared: Promise<ControlPlane> | undefined;
 
-/** Called by a spec behind the imports of its parts (`*.part.spec.ts`): one control plane serves them all, and ends after whatever they clean up. */
+/** Starts one control plane, which serves all parts (`*.part.spec.ts`) and ends after whatever they clean up; a spec calls it behind the imports of its parts. */
 export function shareControlPlane(
   overrides: Record<string, string> = {},
   options: PlaneOptions = {},

@@ -14,7 +14,7 @@ export interface SpeakingNodeOptions {
   name: string;
   worker?: number;
   credential: string;
-  /** False: it reports, but never takes up a snapshot. */
+  /** Is false for a node that reports, but never takes up a snapshot. */
   follows?: boolean;
   /** Is the node's complaint about every snapshot. */
   refuses?: string;
@@ -68,7 +68,7 @@ export class SpeakingNode {
   }
 
   async report(): Promise<void> {
-    // Never twice the same: a new report is a newer one.
+    // The time is never twice the same: a new report is a newer one.
     this.lastReportedAt = Math.max(Date.now(), this.lastReportedAt + 1);
     const identity = {
       name: this.options.name,

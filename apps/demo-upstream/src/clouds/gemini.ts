@@ -28,7 +28,7 @@ export type GeminiCall =
   | { readonly read: (text: string | undefined) => DemoRequest | undefined }
   | { readonly status: number; readonly refusal: unknown };
 
-/** The signature of the calls that this double makes; it refuses a call without it. */
+/** Is the signature of the calls that this double makes; it refuses a call without it. */
 const SIGNATURE = 'c2lnbmVkIGJ5IHRoZSBkZW1v+/8=';
 
 export function geminiCall(request: IncomingMessage, url: URL): GeminiCall | null {

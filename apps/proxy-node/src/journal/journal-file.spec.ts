@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(dataDir, { recursive: true, force: true }));
 
-/** The local disk, with a list of syncs and closes; a background sync ends when the test says so. */
+/** Makes the local disk, with a list of syncs and closes; a background sync ends when the test says so. */
 function watchedDisk() {
   const calls: string[] = [];
   const ends: ((error: Error | null) => void)[] = [];

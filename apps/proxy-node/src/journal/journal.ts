@@ -16,7 +16,7 @@ const LOCK_WAIT_MS = 10_000;
 /** Is the number of files from which on live lines of the oldest are written again, so that it can be deleted. */
 const FILES_CROWDED = 4;
 const CARRY_LINES_MAX = 2_000;
-/** Room for the final of each running request; a final with a few attempts takes under 1 KiB. */
+/** Is the room for the final of each running request; a final with a few attempts takes under 1 KiB. */
 const FINAL_BYTES = 2 * 1024;
 /** Is further room for requests that are admitted in the tick in which the disk turns out to be full. */
 const SPARE_BYTES = 128 * 1024;

@@ -32,7 +32,7 @@ export interface OpenHold {
   subscriptionId: number;
   /** Is the generation of the subscription when the hold was taken. */
   generation: number;
-  /** The epoch of the shard that holds: `admit` returned it, or the hold was restored in it later. In any other epoch the hold is refused. */
+  /** Is the epoch of the shard that holds: `admit` returned it, or the hold was restored in it later. In any other epoch the hold is refused. */
   epoch: string;
   /** Holds the holds on budgets, as `readClaims` reads them; absent without any. */
   claims?: string | undefined;

@@ -78,7 +78,7 @@ export const balanceOf = async ({ id: modelId }: Model) =>
   (await node.live.getBalances([{ accountId: ACCOUNT_ID, modelId }]))[0];
 export const signal = () => Promise.withResolvers<void>();
 
-/** Called by the spec that imports the parts: one node serves them all. */
+/** Starts one node, which serves all parts; the spec that imports them calls it. */
 export function shareNode(): void {
   beforeAll(async () => {
     node = await startNodeUnderTest({

@@ -12,7 +12,7 @@ export type Client = 'chat' | 'messages';
 export interface Script {
   words: readonly string[];
   end: 'well' | 'reset' | 'eof' | 'error' | '400' | '500' | 'waits';
-  /** The text of the first answer: the words are said behind the anchor that the request asks for. */
+  /** Is the text of the first answer: the words are said behind the anchor that the request asks for. */
   follows?: string;
   /** Is true for a model that refuses an answer's beginning as the last message. */
   isWithoutPrefill?: boolean;

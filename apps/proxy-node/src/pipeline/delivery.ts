@@ -27,7 +27,7 @@ export interface Delivery {
   readonly delivered: Delivered | null;
   /** The client left, the node stops, or access was withdrawn: no further upstream is asked. */
   readonly isOver: boolean;
-  /** Called before anything of its answer is passed on. */
+  /** Is called before anything of its answer is passed on. */
   onAnswer(candidate: Candidate): void;
 }
 
@@ -39,7 +39,7 @@ export class Tries {
   asked = 0;
   /** Is the attempt whose answer was read last; of two that raced, it is the winner. */
   read: RouteAttempt | null = null;
-  /** Tokens: the prompt did not fit into so large a window, so that only a larger one is of use. */
+  /** Counts tokens: the prompt did not fit into so large a window, so that only a larger one is of use. */
   windowMin = -1;
   last: { failure: UpstreamFailure; candidate: Candidate; durationMs: number } | null = null;
   #repeated: Set<number> | null = null;

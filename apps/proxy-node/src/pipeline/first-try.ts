@@ -13,7 +13,7 @@ export interface Next {
   readonly isAnew: boolean;
 }
 
-/** Answers to the first attempt; `Failover` fits. */
+/** Gets the answers to the first attempt; `Failover` fits. */
 export interface TryHost {
   answered(delivery: Delivery, tries: Tries, by: { candidate: Candidate; answer: Answer }): void;
   goOn(first: FirstTry, failed: FailedTry): void;

@@ -27,7 +27,7 @@ const ANSWER = {
 };
 const chat = (model: { name: string }) => node.post('/v1/chat/completions', ask(model));
 
-/** An upstream of Vertex at a double: it issues a token if it `grants` one. */
+/** Makes an upstream of Vertex at a double: it issues a token if it `grants` one. */
 async function vertexOf(
   grants: () => boolean,
   answer: (response: ServerResponse, incoming: IncomingMessage) => void = (response) =>

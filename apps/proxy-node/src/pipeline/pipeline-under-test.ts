@@ -50,7 +50,7 @@ export const ask = (model: { name: string }, more: object = {}) => ({
   ...more,
 });
 
-/** Called by the spec that imports the parts: one node serves them all. */
+/** Starts one node, which serves all parts; the spec that imports them calls it. */
 export function shareNode(): void {
   beforeAll(async () => {
     node = await startNodeUnderTest();

@@ -20,7 +20,7 @@ export class Pipeline implements LifeHost {
     this.parts = parts;
   }
 
-  /** Never throws: every request gets an answer in its own protocol's shape, or had its connection closed by its client; `onServed` is called then. */
+  /** Serves a request and never throws: every request gets an answer in its own protocol's shape, or had its connection closed by its client; `onServed` is called then. */
   serve(request: ClientRequest, onServed: (request: ClientRequest) => void): void {
     new RequestLife(this, request, onServed).begin();
   }

@@ -4,7 +4,7 @@ import { ask, COMPLETION, json, node, upstreamOf } from './pipeline-under-test.t
 
 const HOUR = '3600';
 
-/** A model with a route for each time to wait; `0` answers, `-1` fails. */
+/** Makes a model with a route for each time to wait; `0` answers, `-1` fails. */
 async function modelWaiting(protocol: 'openai' | 'anthropic', ...seconds: string[]) {
   const upstreams = await Promise.all(
     seconds.map((wait) =>

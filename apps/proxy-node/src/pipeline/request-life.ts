@@ -27,7 +27,7 @@ import type { LiveSet } from '../live-map.ts';
 
 /** Is the pipeline of a request. */
 export interface LifeHost extends TurnHost {
-  /** Requests that are admitted and have not ended: the node cuts them when it stops. */
+  /** Holds the requests that are admitted and have not ended: the node cuts them when it stops. */
   readonly running: LiveSet<Turn>;
   /** Answers the request with an error. `asking` is null where it was admitted. */
   report(request: ClientRequest, error: unknown, asking: Asking | null): void;
@@ -227,7 +227,7 @@ export class RequestLife implements BodyListener, MeteredListener {
   #fail(error: unknown): void {
     const { request, asked, reply, isUndelivered, passing } = this.#turn;
     const { isCut } = this.#host;
-    // A stream that had begun with a keep-alive: the failure can only be reported inside it, once it is in the journal.
+    // The stream had begun with a keep-alive: the failure can only be reported inside it, once it is in the journal.
     const isInStream = reply.isStarted && isUndelivered;
     const reported = isUndelivered && isCut ? notServing() : answerTo(asked, error);
     if (!isInStream) this.#host.report(request, reported, null);

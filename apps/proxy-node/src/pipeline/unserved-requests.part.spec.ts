@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { ask, COMPLETION, json, node, scrape, upstreamOf } from './pipeline-under-test.ts';
 
-/** The gateway's own part in how a request ends: no upstream is asked, or none is to blame. */
+/** These tests show the gateway's own part in how a request ends: no upstream is asked, or none is to blame. */
 describe('a request that reaches no upstream', () => {
   const response = (model: { name: string }, more: object = {}) => ({
     model: model.name,

@@ -13,7 +13,7 @@ export class SnapshotFile {
 
   readonly #worker: number;
 
-  /** The workers of a node share the file; each `worker` has its own draft. */
+  /** Takes the number of the `worker`, whose draft is its own; the workers of a node share the file. */
   constructor(path: string, { worker }: { worker: number }) {
     this.#path = path;
     this.#worker = worker;

@@ -211,7 +211,7 @@ describe('S51: a Redis that is not trusted', () => {
       await follower.reload();
       expect(follower.current?.snapshot).toMatchObject({ version: 1, document: EMPTY });
     }
-    // The same version again, altered: a reload must not take it either.
+    // The same version comes again, altered: a reload must not take it either.
     shelf.put(1, forged(1), sealOf(published(1)));
     await follower.reload();
     expect(follower.current?.snapshot.document).toEqual(EMPTY);

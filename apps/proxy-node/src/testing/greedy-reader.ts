@@ -154,7 +154,7 @@ function isNamed(own: string, name: string, { ignoresCase }: ReaderStyle): boole
   return ignoresCase ? simpleFold(own) === simpleFold(name) : own === name;
 }
 
-/** https://pkg.go.dev/unicode#SimpleFold for the letters of our names: K and S have a third form each. */
+/** See https://pkg.go.dev/unicode#SimpleFold: of the letters of our names, K and S have a third form each. */
 function simpleFold(name: string): string {
   return name.toLowerCase().replaceAll('\u212a', 'k').replaceAll('\u017f', 's');
 }

@@ -17,7 +17,7 @@ export interface LocalUpstream {
   close(): Promise<void>;
 }
 
-/** A real HTTP server for one test; `answer` writes the response, after the request body was read. */
+/** Starts a real HTTP server for one test; `answer` writes the response, after the request body was read. */
 export async function startLocalUpstream(
   answer: (response: ServerResponse, body: string, incoming: IncomingMessage) => unknown,
 ): Promise<LocalUpstream> {

@@ -8,7 +8,7 @@ interface Due {
   act: () => void;
 }
 
-/** Time that passes only when a test lets it: nothing waits for a real clock, and nothing happens between two moments unseen. */
+/** Is time that passes only when a test lets it: nothing waits for a real clock, and nothing happens between two moments unseen. */
 export class ManualTime {
   nowMs: number;
   /** Counts the due timers, for each of which a sleeping process would be woken. */

@@ -97,7 +97,7 @@ export class NodeUnderTest {
   readonly fleet: FleetStore;
   readonly live: LiveRecords;
   readonly services: Services;
-  /** The node's settings; another node of its fleet needs a name and a DATA_DIR of its own. */
+  /** Holds the node's settings; another node of its fleet needs a name and a DATA_DIR of its own. */
   readonly environment: Record<string, string>;
   readonly #keyHash: string;
   readonly #redis: RedisConnection;

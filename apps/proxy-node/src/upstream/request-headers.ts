@@ -13,7 +13,7 @@ interface HeaderFacts {
   readonly isStream: boolean;
   readonly clientHeaders: IncomingHttpHeaders;
   readonly rid: string;
-  /** The span of this attempt while the node traces; otherwise the caller's is passed on. */
+  /** Is the span of this attempt while the node traces; otherwise the caller's is passed on. */
   readonly traceparent?: string | null;
 }
 

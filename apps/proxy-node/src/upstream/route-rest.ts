@@ -31,7 +31,7 @@ export interface RestDump {
 /** Describes a failed attempt as far as it concerns its route. `why` is the kind of the failure. */
 export interface Failed {
   readonly why: string;
-  /** True when every other request would fail in the same way, as with a refused key: one failure then causes a rest. */
+  /** Is true when every other request would fail in the same way, as with a refused key: one failure then causes a rest. */
   readonly isCertain?: boolean;
   readonly retryAfterMs: number | null;
   readonly now: number;

@@ -43,7 +43,7 @@ export class RouteState {
   readonly #accounts = new AccountRests();
   readonly #witnesses = new RouteWitnesses();
   readonly #events: RouteEvents;
-  /** True when a probe caused the rest for all, which then ends by a probe: failing requests may be their caller's doing. */
+  /** Is true when a probe caused the rest for all, which then ends by a probe: failing requests may be their caller's doing. */
   #isConvicted = false;
   #failedProbe: FailureSeen | null = null;
   #probedAt = Number.NEGATIVE_INFINITY;

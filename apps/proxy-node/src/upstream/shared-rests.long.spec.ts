@@ -69,7 +69,7 @@ test('a route that one node has seen fail rests on the other within seconds, unt
   const seenByOther = upstream.requests.length;
   for (let failure = 0; failure < FAILURES_IN_ROW; failure += 1)
     expect(await statusFrom(node.url, name)).toBe(502);
-  // 503: nothing was sent. The other node itself has seen too few failures for that.
+  // The status 503 means that nothing was sent. The other node itself has seen too few failures for that.
   await until(
     'the route rests on the other node',
     async () => (await statusFrom(otherUrl, name)) === 503,

@@ -26,8 +26,8 @@ export interface HeadListener {
 }
 
 /**
- * One request to one upstream, driven by undici's dispatch: bytes go from its parser to the consumer without a stream object in between,
- * and backpressure pauses the parser itself. Decodes, watches the deadlines, and knows whether the request was ever sent.
+ * Is one request to one upstream, driven by undici's dispatch: bytes go from its parser to the consumer without a stream object in between,
+ * and backpressure pauses the parser itself. It decodes, watches the deadlines, and knows whether the request was ever sent.
  */
 export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   #head: AnswerHead | null = null;

@@ -13,7 +13,7 @@ export interface SeenAdmission {
   accountId: number;
   keyHash: string;
   modelId: number;
-  /** The address from which it came; the key's allow-list is in Redis. */
+  /** Is the address from which it came; the key's allow-list is in Redis. */
   addressHex: string;
   keyId: number;
   subscriptionId: number;
@@ -21,7 +21,7 @@ export interface SeenAdmission {
   epoch: string;
   /** The charged tokens left after the hold. */
   availableTokens: number;
-  /** The expiry of the key in Unix ms; 0 means never. */
+  /** Is the expiry of the key in Unix ms; 0 means never. */
   expiresAtMs: number;
 }
 
@@ -43,7 +43,7 @@ export type LoneGrant = Pick<SeenAdmission, 'keyId' | 'subscriptionId' | 'genera
 };
 
 export interface FailOpenOptions {
-  /** The charged tokens that a subscription may use of this process without Redis' knowledge; 0 turns fail-open off. */
+  /** Bounds the charged tokens that a subscription may use of this process without Redis' knowledge; 0 turns fail-open off. */
   allowanceTokens: number;
   log: Pick<Logger, 'warn'>;
   /** Is a monotonic clock, for the time since a key was seen. */

@@ -22,7 +22,7 @@ export interface RecorderOptions {
   /** Is the connection of `metering`. While it has no answer nothing is admitted, and when it returns everything that Redis could have lost is sent again. */
   redis: RedisConnection;
   acknowledgements: Pick<Acknowledgements, 'consume'>;
-  /** A connection of role `blocking` for the acknowledgements only; `close` closes it. */
+  /** Is a connection of role `blocking` for the acknowledgements only; `close` closes it. */
   blocking: RedisConnection;
   queue: UsageQueue;
   /** Is the address that takes finals that Redis can no longer take, and the proof that they are this node's. */
@@ -47,6 +47,6 @@ export interface RecorderOptions {
   backlogMax?: number;
   /** A stream waits this long for a purchase of auto-recharge that is due; 0 means that it does not wait. */
   rechargeWaitMs?: number;
-  /** The tokens of `FailOpen`; 0 turns it off. */
+  /** Bounds the tokens of `FailOpen`; 0 turns it off. */
   failOpenTokens?: number;
 }

@@ -16,7 +16,7 @@ export interface RelayOptions {
   shards: number;
   /** Is unique per process, and is this process's name among `peers`. */
   owner: string;
-  /** The names of all live relays, in the same order everywhere; they decide which relay should hold which shard. An empty list takes what is free. */
+  /** Returns the names of all live relays, in the same order everywhere; they decide which relay should hold which shard. An empty list takes what is free. */
   peers: () => Promise<readonly string[]>;
   log: Pick<Logger, 'warn' | 'debug'>;
   now: () => number;

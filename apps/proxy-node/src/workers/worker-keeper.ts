@@ -12,7 +12,7 @@ export interface WorkerProcess {
 
 export interface WorkerKeeperParts {
   count: number;
-  /** Index of the first one; they follow each other. */
+  /** Is the index of the first one; they follow each other. */
   firstIndex: number;
   fork: (index: number) => WorkerProcess;
   /** Time a worker has to end after SIGTERM. */

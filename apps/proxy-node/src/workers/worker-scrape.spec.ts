@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 import { Counter, Histogram, Registry, type OpenMetricsContentType } from 'prom-client';
 import { joinScrapes, ScrapeGatherer, type ScrapePort } from './worker-scrape.ts';
 
-/** A worker and its channel to the primary; messages arrive later, as between processes. */
+/** Makes a worker and its channel to the primary; messages arrive later, as between processes. */
 function workerOf(
   gatherer: ScrapeGatherer,
   own: () => Promise<string>,

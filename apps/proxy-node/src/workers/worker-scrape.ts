@@ -1,6 +1,6 @@
 import { joinExpositions } from '@tollgate/contracts';
 
-/** Between a primary and its workers: a scrape reaches one worker, and is answered with what all of them count. */
+/** Passes between a primary and its workers: a scrape reaches one worker, and is answered with what all of them count. */
 type ScrapeMessage =
   /** A worker has figures to tell, from now on. */
   | { scrape: 'ready' }
@@ -77,7 +77,7 @@ export class ScrapeGatherer {
 }
 
 /**
- * A worker's side: sends its own figures to the primary whenever it asks. The function given back answers a scrape with those of all workers;
+ * Joins on a worker's side: sends its own figures to the primary whenever it asks. The function given back answers a scrape with those of all workers;
  * it rejects when the primary does not answer.
  */
 export function joinScrapes(

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { readConfig } from '../../src/config.ts';
 import { startNode } from '../../src/wire.ts';
 
-/** A proxy node of its own process, over the settings in its environment; sends its port to its parent. */
+/** Runs a proxy node of its own process, over the settings in its environment; sends its port to its parent. */
 async function main(): Promise<void> {
   if (process.env['KILL_AT_END'] === '1') killOnceAnswered();
   const config = readConfig(process.env);

@@ -13,7 +13,7 @@ export interface SeenEvent {
   delta: number;
   kind: string;
   outcome: string | undefined;
-  /** The number of times that it arrived; PostgreSQL counts it once. */
+  /** Counts the times that it arrived; PostgreSQL counts it once. */
   copies: number;
 }
 

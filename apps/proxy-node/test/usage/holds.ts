@@ -2,7 +2,7 @@ import { finalLine } from '../../src/journal/journal-line.ts';
 import type { OpenHold } from '../../src/journal/open-hold.ts';
 import { finalOf, PRICE, usageOf, uuidV7 } from './metered-redis.ts';
 
-/** The hold of a request that has just been admitted; Redis does not know it. */
+/** Makes the hold of a request that has just been admitted; Redis does not know it. */
 export function openHold(change: Partial<OpenHold> = {}): OpenHold {
   return {
     rid: uuidV7(Date.now()),

@@ -144,7 +144,7 @@ async function steadily({ installation, figures }: Subject, perSecond: number): 
 const BURST = 150;
 const ONE_SUBSCRIPTION = 256;
 
-/** Many at once: when does each get its first token; and is a caller refused who has no more open than it may have. */
+/** Opens many at once: measures when each gets its first token, and whether a caller is refused who has no more open than it may have. */
 export const burst: Scene = async ({ subjects, yardstick, rounds }) => {
   const order = {
     model: 'bench-slow',

@@ -82,7 +82,7 @@ function seal(keys: Keys, accountId: number, place: StoredPlace): string {
   const maker = keyId === null ? modelIds.join('+') || '0' : `k${keyId}`;
   const size = thread ? `~${thread.promptTokens}~${thread.outputTokens}` : '';
   const text = `${upstreamId}.${maker}${size}.${id}`;
-  // Derived from what is sealed: no nonce stands for two texts, and a retrieved response has the id that it was created with.
+  // The nonce is derived from what is sealed: no nonce serves two texts, and a retrieved response has the id that it was created with.
   const nonce = createHmac('sha256', keys.nonce)
     .update(JSON.stringify([accountId, text]))
     .digest()

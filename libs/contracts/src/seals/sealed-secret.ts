@@ -10,7 +10,7 @@ export interface SecretBox {
   seal(secret: string, place: SecretPlace): string;
   /** Opens the envelope. Throws SecretUnreadable for a damaged envelope, an unknown key or another place. */
   open(envelope: string, place: SecretPlace): string;
-  /** True when it is sealed with the current key: nothing is gained by sealing it again. */
+  /** Is true when it is sealed with the current key: nothing is gained by sealing it again. */
   isCurrent(envelope: string): boolean;
 }
 

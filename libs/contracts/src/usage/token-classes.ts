@@ -8,7 +8,7 @@ export interface TokenClassRow {
   readonly key: string;
   /** Is the unit that the class counts. Its weight is the charged tokens per unit. */
   readonly unit: 'token' | 'call';
-  /** The side of the class: the upstream read these tokens, or generated them. */
+  /** Is the side of the class: the upstream read these tokens, or generated them. */
   readonly side: 'prompt' | 'output';
   /** A charged class has a weight and shares no token with another charged class. An informative class counts tokens that its parent also counts. */
   readonly isCharged: boolean;

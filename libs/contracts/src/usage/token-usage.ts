@@ -98,7 +98,7 @@ export function ratedTokensOf(
   return { all, uncached: all - (counts.cache_read_tokens ?? 0) };
 }
 
-/** The output of `usage`, at most `limit` tokens of it: the classes keep their tokens in the table's order, and no part is above its whole. */
+/** Returns the output of `usage`, at most `limit` tokens of it: the classes keep their tokens in the table's order, and no part is above its whole. */
 export function outputUpTo(usage: OutputUsage, limit: number): OutputUsage {
   let left = limit;
   const cut = { ...NO_OUTPUT } as TokenUsage;
@@ -111,7 +111,7 @@ export function outputUpTo(usage: OutputUsage, limit: number): OutputUsage {
   return cut;
 }
 
-/** `usage` with at most `limit` tokens of its prompt: what is too much is taken from the last classes of the table first, and from plain input last. */
+/** Returns `usage` with at most `limit` tokens of its prompt: the excess is taken from the last classes of the table first, and from plain input last. */
 export function promptUpTo(usage: TokenUsage, limit: number): TokenUsage {
   let left = limit;
   const cut = { ...usage };
@@ -127,7 +127,7 @@ export function isSideReported({ unreported }: ReportedUsage, side: UsageSide): 
 }
 
 /**
- * Two reports of one answer: each side is that of the greater report, the later one where they are equal. Sides are not mixed, because a later
+ * Joins two reports of one answer: each side is that of the greater report, the later one where they are equal. Sides are not mixed, because a later
  * report may only name a class for what an earlier one had in another.
  */
 export function greaterReport<Report extends ReportedUsage | null>(

@@ -27,7 +27,7 @@ const storableText = z
 
 const attemptCostSchema = z.strictObject({
   input_tokens: tokens,
-  /** The tokens that arrived; the provider may have generated more. */
+  /** Counts the tokens that arrived; the provider may have generated more. */
   output_tokens: tokens,
 });
 /** Estimates the tokens that a provider may bill the installation for an attempt that the customer does not pay. */
@@ -144,7 +144,7 @@ export type UsageEvent = z.infer<typeof usageEventSchema>;
 export interface RelayedEvent {
   /** Is the shard's tag, such as `s03`. */
   shard: string;
-  /** The shard's epoch when the relay read the event: usage of an earlier epoch left no trace in today's Redis. It is '' where no outbox was involved. */
+  /** Is the shard's epoch when the relay read the event: usage of an earlier epoch left no trace in today's Redis. It is '' where no outbox was involved. */
   epoch: string;
   /** Is the Redis stream id as `<ms>-<n>`. */
   outboxId: string;
@@ -168,7 +168,7 @@ export interface UsageJob {
   refusedForFunds?: FundsHint[];
 }
 export const USAGE_QUEUE = 'usage';
-/** An acknowledgement names (rid, seq): with the rid alone, a reap would make a node forget an unsettled final (docs/design/metering.md#events). */
+/** Names (rid, seq): with the rid alone, a reap would make a node forget an unsettled final (docs/design/metering.md#events). */
 export interface Acknowledgement {
   rid: string;
   seq: number;

@@ -1,4 +1,4 @@
--- Budgets of keys and accounts, and the claims that requests have on them.
+-- This file has the budgets of keys and accounts, and the claims that requests have on them.
 --
 -- A live record's `bud` has its budgets, as the control plane writes them: a JSON list of {id, unit, amount, starts, models, action, adjustments, kind, required, bucket}. `starts`: Unix
 -- seconds at which its periods begin, ten digits each, in order; the last one has no end. `adjustments`: by period, what is added to the amount. `kind`: of its values
@@ -84,7 +84,7 @@ local function note_value(key, claim, request)
   claim.value, claim.kept_till = counted_value(key, kind, value, request.now)
 end
 
--- The claims of a request on the budgets in `lists`; nil and a refusal when one counts money and the price is not known, or a value is missing.
+-- Returns the claims of a request on the budgets in `lists`; nil and a refusal when one counts money and the price is not known, or a value is missing.
 local function claims_of(key, lists, request)
   local claims = {}
   for i = 1, 2 do

@@ -15,7 +15,7 @@ local function memory_of(epoch)
   return memory
 end
 
--- By the server's own clock: a caller that passes another could have everything forgotten.
+-- Goes by the server's own clock: a caller that passes another could have everything forgotten.
 local function watch_memory(epoch)
   local memory, now = memory_of(epoch), clock('')
   if memory.seen and now - memory.seen > PAUSE_MAX_MS then

@@ -1,4 +1,4 @@
--- allowed_models: comma-separated globs, `*` the only wildcard; '' and '*' allow every model. No Lua patterns are used, because an attacker could make their backtracking quadratic: each
+-- Matches allowed_models: comma-separated globs, `*` the only wildcard; '' and '*' allow every model. No Lua patterns are used, because an attacker could make their backtracking quadratic: each
 -- piece between stars is looked for once, to the right of the one before.
 local function trimmed(s)
   local first, last = 1, #s

@@ -1,4 +1,4 @@
--- The limits of a key and of an account, as their records have them (LiveLimits of records/live-limits.ts); '' = none.
+-- Returns the limits of a key and of an account, as their records have them (LiveLimits of records/live-limits.ts); '' = none.
 -- { w = { { field, 'r' or 't', ms of a bucket, limit, globs of models ('' = all), 1 where cached reads do not count }, ... },
 --   c = requests at a time, i = tokens of a prompt, o = tokens of an answer }; 0 = none
 -- Many records have the same text, which is decoded once. Callers do not change what is returned.

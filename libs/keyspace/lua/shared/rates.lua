@@ -17,7 +17,7 @@ local RING_BYTES = PAIR_BYTES * BUCKETS
 -- Buckets in which one request was counted, as its hold remembers them. What was counted in others is not taken back.
 local COUNTED_MAX = 8
 
--- A rate with its window as it stands: `counts` is 'r' (requests) or 't' (tokens).
+-- Returns a rate with its present window: `counts` is 'r' (requests) or 't' (tokens).
 local function window_of(key, field, counts, bucket_ms, limit)
   return { key = key, field = field, counts = counts, bucket_ms = bucket_ms, limit = limit, newest = 0, total = 0, count = 0 }
 end

@@ -1,6 +1,6 @@
 -- A live record states auto-recharge as `rthr` threshold and `ramt` amount, present only while it is armed.
 
--- Tokens that a purchase would add now, 0 when none is due: due are purchases while `balance - held` is at or below the threshold, as many as bring
+-- Returns the tokens that a purchase would add now, 0 when none is due: due are purchases while `balance - held` is at or below the threshold, as many as bring
 -- it above; and one where the balance itself is below `least`, what a request needs at least. What holds take of a larger balance causes none.
 local function purchase_due(threshold, amount, available, balance, least)
   threshold, amount = tonumber(threshold or '0'), tonumber(amount or '0')

@@ -11,7 +11,7 @@ const MAY_NOT_ASK = /^(?:NOPERM|ERR unknown)/;
  */
 export class ClusterState {
   readonly #redis: RedisConnection;
-  /** The connection on which each has last said that it serves: one that is made again says nothing of a server that has started again. */
+  /** Holds the connection on which each has last said that it serves: one that is made again says nothing of a server that has started again. */
   readonly #serving = new WeakMap<Redis, Redis['stream']>();
   readonly #timer: NodeJS.Timeout | undefined;
 

@@ -6,22 +6,22 @@ import { SILENCE_MS, SilenceWatch } from './silence-watch.ts';
 
 /** Opens connections to Redis; no other code does. What decides safety is passed, never left to a library's default. */
 export type ConnectionRole =
-  /** Admission, settlement: pipelined by the event loop's turn, fails at once while Redis is away. */
+  /** Serves admission and settlement: it is pipelined by the event loop's turn, and fails at once while Redis is away. */
   | 'hot'
-  /** All else that asks and is answered; also BullMQ's producer: fails at once while Redis is away. */
+  /** Serves all else that asks and is answered, BullMQ's producer too: it fails at once while Redis is away. */
   | 'plain'
   /** Sends one blocking call at a time and waits for Redis to return. */
   | 'blocking'
   /** Subscribes to channels, and subscribes again by itself. */
   | 'subscriber'
-  /** BullMQ's worker: never gives a command up. */
+  /** Serves BullMQ's worker, which never gives a command up. */
   | 'queue_worker';
 
 export interface OpenRedisOptions {
   role: ConnectionRole;
   /** Is shown in CLIENT LIST. */
   name: string;
-  /** Called on every connection error; reconnecting is repeated without limit. */
+  /** Is called on every connection error; reconnecting is repeated without limit. */
   onError: (error: Error) => void;
 }
 
@@ -31,7 +31,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_DELAY_MAX_MS = 1_000;
 const RETRY_ON_MOVED_MS = 200;
 const RETRY_ON_FAILOVER_MS = 200;
-/** Longer than any blocking call blocks: BullMQ's ten seconds are the longest. */
+/** Is longer than any blocking call blocks: BullMQ's ten seconds are the longest. */
 const BLOCKING_SILENCE_MS = 15_000;
 /**
  * A socket that does not close is destroyed after this. ioredis keeps its timer, and with it the process, also when the socket had closed before; a Jest
@@ -194,7 +194,7 @@ function connect(url: string, role: ConnectionRole, name: string): RedisConnecti
         sentinelRetryStrategy: reconnectDelayMs,
         // A sentinel that accepts and never answers must not be waited for: there are others.
         sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
-        // No `failoverDetector`: when the notice of a failover meets a connection that is being made, ioredis 6.0.0 ends the client permanently. Sentinels break
+        // There is no `failoverDetector`: when the notice of a failover meets a connection that is being made, ioredis 6.0.0 ends the client permanently. Sentinels break
         // all connections of a primary they demote, within ten seconds of its return; what it took meanwhile is sent again like a lost tail.
         ...(target.tls && {
           tls: target.tls,

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 
 /** Holds the address of Redis, from REDIS_URL. */
 export type RedisTarget =
-  /** `url` without the files of a client certificate, and with `redis:` when there are some: `tls` says the rest. */
+  /** Has as `url` the address without the files of a client certificate, and with `redis:` when there are some: `tls` says the rest. */
   | { kind: 'single'; url: string; tls: RedisTls | null }
   | {
       kind: 'cluster';

@@ -1,6 +1,6 @@
 /** Reads replies in RESP2 as a few functions need them (https://redis.io/docs/latest/develop/reference/protocol-spec/): decoding by ioredis costs twice as much. */
 
-/** An error that Redis answered with; its message is the whole line, as ioredis has it. */
+/** Is an error that Redis answered with; its message is the whole line, as ioredis has it. */
 export class RespError extends Error {
   override readonly name = 'ReplyError';
 }
@@ -36,7 +36,7 @@ export class RespReader {
     this.#left = this.#at === this.#bytes.length ? NONE : this.#unread(bytes);
   }
 
-  /** Copied where its bytes may be written over; what was joined is not. */
+  /** Copies the rest where its bytes may be overwritten; what was joined is not copied. */
   #unread(pushed: Buffer): Buffer {
     const left = this.#bytes.subarray(this.#at);
     return this.#bytes === pushed ? Buffer.from(left) : left;

@@ -77,7 +77,7 @@ export class FunctionLibrary {
 
   async #loadAndSend(call: Call): Promise<unknown> {
     try {
-      // On this key's primary alone: another that does not answer must not keep this one waiting.
+      // It is loaded on this key's primary alone: another that does not answer must not keep this one waiting.
       await Promise.all(this.#homesOf(call.keys[0]).map((primary) => this.#load(primary)));
     } catch (error) {
       if (!isForbidden(error)) throw error;
@@ -178,7 +178,7 @@ export class FunctionLibrary {
   }
 }
 
-/** Redis' users: who runs functions need not be who may load them. */
+/** Is true where Redis' user may not load: who runs functions need not be who may load them. */
 function isForbidden(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOPERM');
 }

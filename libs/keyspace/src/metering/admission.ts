@@ -30,7 +30,7 @@ export interface AdmitRequest {
   priceVersionId: number;
   /** Is in micro-units for a million charged tokens; undefined where it is not known: budgets in money then refuse. */
   pricePerMillion?: number | undefined;
-  /** The full bound the node would like to hold. */
+  /** Is the full bound that the node would like to hold. */
   wantTokens: number;
   /** Is the prompt bound plus one token: with fewer tokens the request is refused. */
   minTokens: number;
@@ -46,7 +46,7 @@ export interface AdmitRequest {
   /** Counts the requests of the subscription that have ended on this node and whose settlement was not sent to Redis yet: they do not count as running. It is called right before the call: a settlement that was sent before it has been counted by Redis then. */
   endedHere?: () => number;
   leaseMs: number;
-  /** Node address `<name>:<worker>`; the worker sends acknowledgements there. */
+  /** Is the node address `<name>:<worker>`; the worker gets acknowledgements there. */
   node: string;
   /** Is false for a request that rates of requests counted when another model was to answer it. The default is true. */
   isCounted?: boolean;
@@ -104,7 +104,7 @@ export type AdmitReply =
   | { kind: 'not_subscribed' }
   | { kind: 'subscription_closing' }
   | { kind: 'concurrency_exceeded'; limit: number }
-  /** By the window that needs longest: after retryAfterMs, and not a millisecond before, the request fits every window. */
+  /** Goes by the window that needs longest: after retryAfterMs, and not a millisecond before, the request fits every window. */
   | { kind: 'rate_limited'; rate: RateName; retryAfterMs: number; windows: WindowState[] }
   /** The prompt, by `promptTokensMax`, is above the bound of the key. */
   | { kind: 'input_too_long'; limit: number }
@@ -133,7 +133,7 @@ export interface BudgetExceeded {
   held: number;
   /** Unix ms at which its period ends, or enough has left its window for the request to fit; null without periods. */
   endsAtMs: number | null;
-  /** Set where it counts each of these by itself: the amounts are those of the request's own. */
+  /** Is set where it counts each of these by itself: the amounts are those of the request's own. */
   scope: ScopeKind | null;
   /** Another model may answer: one of the model's `failover.fallbacks`. */
   fallsBack: boolean;
@@ -249,11 +249,11 @@ export interface WithdrawRequest {
   accountId: number;
   modelId: number;
   subscriptionId: number;
-  /** UUIDv7: it is the rid of the withdraw event, and its time names that event's partition. */
+  /** Is a UUIDv7: it is the rid of the withdraw event, and its time names that event's partition. */
   withdrawalId: string;
   /** Running streams may finish. */
   drain: boolean;
-  /** The number of the last credit that the ledger has given: without it the balance is not all there is to withdraw. */
+  /** Is the number of the last credit that the ledger has given: without it the balance is not all there is to withdraw. */
   creditSeq: number;
 }
 export type WithdrawReply =
@@ -270,7 +270,7 @@ export interface RelayRequest {
   /** Lists the outbox ids of the last batch, now safely in the queue; at most 1,000. */
   relayedIds: readonly string[];
   entriesMax: number;
-  /** Sum of payload bytes; one entry is always returned. */
+  /** Limits the sum of payload bytes; one entry is always returned. */
   bytesMax: number;
   expiredHoldsMax: number;
 }

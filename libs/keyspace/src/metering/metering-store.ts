@@ -206,7 +206,7 @@ export class MeteringStore {
     );
   }
 
-  /** Refused while a credit is missing: one that arrives later would stay in the closed subscription. */
+  /** Withdraws tokens. It is refused while a credit is missing: one that arrives later would stay in the closed subscription. */
   withdraw(request: WithdrawRequest): Promise<WithdrawReply> {
     const { accountId, modelId, subscriptionId, withdrawalId, drain, creditSeq } = request;
     const shard = this.shardOf(accountId);

@@ -11,11 +11,7 @@ export class InvalidAllowlistEntry extends Error {
   }
 }
 
-/**
- * An allow-list as written by people ("10.0.0.0/8, 2001:db8::/32, 1.2.3.4") in the form that `admit` compares: `<32 hex>/<prefix bits>`, comma-separated,
- * host bits zeroed, IPv4 mapped into IPv6 (so `::/0` covers both). '' = any address.
- * @throws InvalidAllowlistEntry naming the bad entry
- */
+/** Writes an allow-list as written by people ("10.0.0.0/8, 2001:db8::/32, 1.2.3.4") in the form that `admit` compares: `<32 hex>/<prefix bits>`, comma-separated, host bits zeroed, IPv4 mapped into IPv6 (so `::/0` covers both). '' means any address. Throws InvalidAllowlistEntry naming the bad entry */
 export function normaliseAllowlist(text: string): string {
   const entries = text
     .split(',')

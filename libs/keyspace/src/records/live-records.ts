@@ -33,7 +33,7 @@ export interface LiveKey extends LiveLimits {
   expiresAtMs: number;
   /** Holds comma-separated globs; '' or '*' allows all subscribed models. */
   allowedModels: string;
-  /** The result of `normaliseAllowlist`; '' = any address. */
+  /** Is the result of `normaliseAllowlist`; '' means any address. */
   allowlist: string;
   /** Running streams may finish although the key was disabled or deleted. */
   drain: boolean;
@@ -285,7 +285,7 @@ export class LiveRecords {
 const PUT_REPLIES = { OK: 'applied', STALE: 'stale', FENCED: 'fenced' } as const;
 const KEY_FIELDS = 'lim id acct st exp models ips drain rev bud'.split(' ');
 
-/** The request that this event charges first; a correction stands on a charge that left before it. */
+/** Returns the request that this event charges first; a correction follows a charge that left before it. */
 function firstChargeOf(fields: readonly string[]): string[] {
   const [, rid, , seq] = fields;
   return rid !== undefined && seq === '0' ? [rid] : [];

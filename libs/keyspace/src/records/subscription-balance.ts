@@ -21,7 +21,7 @@ export interface SubscriptionBalance extends SubscriptionRef {
 
 export const BALANCE_FIELDS = ['st', 'id', 'gen', 'bal', 'held', 'conc', 'cseq', 'rev'] as const;
 
-/** A record with a field that Tollgate's functions never write: another has. */
+/** Describes a record with a field that Tollgate's functions never write: another program has. */
 export class UnreadableBalance extends Error {
   readonly accountId: number;
 

@@ -20,7 +20,7 @@ export interface ConversationUse {
 const FROM_BEGINNING = 'all';
 const MODEL_ID = /^\d+$/;
 const USED = '1';
-/** Since its last use; afterwards its list counts as lost. It bounds what an account's conversations take in Redis. */
+/** Is the time since its last use; afterwards its list counts as lost. It bounds what an account's conversations take in Redis. */
 const KEPT_MS = 90 * 24 * 3_600_000;
 
 /** Remembers the models with which a conversation was used. Its id is made before its first use, so the id cannot name them. */

@@ -3,9 +3,9 @@ import type { Pixels } from '../image-tokens.ts';
 
 /** Describes an image of a request, as far as the request states it. */
 export interface ImageInput {
-  /** The size; null when the image is not in the request, or its size cannot be relied on. */
+  /** Is the size; null when the image is not in the request, or its size cannot be relied on. */
   size: Pixels | null;
-  /** The detail that the request asks for; null where the provider decides. */
+  /** Is the detail that the request asks for; null where the provider decides. */
   detail: 'low' | 'high' | null;
 }
 

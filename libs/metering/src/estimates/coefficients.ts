@@ -2,7 +2,7 @@
 export interface EstimateFamily {
   name: string;
   pattern: RegExp;
-  /** The coefficients of a prompt, in order: base, message, text, tool prompt, tool, definitions, call in the history, names and arguments of calls. */
+  /** Holds the coefficients of a prompt, in order: base, message, text, tool prompt, tool, definitions, call in the history, names and arguments of calls. */
   prompt: readonly [number, number, number, number, number, number, number, number];
   /** Holds the coefficients of an answer, in order: base, text, call, argument. */
   output: readonly [number, number, number, number];

@@ -12,7 +12,7 @@ export interface ProviderAnswers {
   eventsOfWhole(answer: JsonRecord): string;
   /** Returns whether the event ends a stream, where the protocol has such an event. */
   isEnd(event: JsonRecord): boolean;
-  /** True when `[DONE]` is the protocol's own end mark; elsewhere compatible servers add it. */
+  /** Is true when `[DONE]` is the protocol's own end mark; elsewhere compatible servers add it. */
   readonly isEndedByDone: boolean;
   readonly errorWords?: ErrorWords;
 }

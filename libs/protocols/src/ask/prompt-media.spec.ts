@@ -72,7 +72,7 @@ describe('media in a prompt', () => {
   test('the size of an image bounds it only where every reader sees the same', () => {
     const sizeOf = (bytes: readonly number[]) => sized(inline(bytes)).images[0]?.size;
     expect(sizeOf([...JPEG, 0xff, 0xe0, 0, 2, ...frame(9)])).toEqual({ width: 9, height: 9 });
-    // A mark that has no length: what follows it is read at once, and not skipped.
+    // This mark has no length: what follows it is read at once, and not skipped.
     expect(sizeOf([...JPEG, 0xff, 0x01, 0, 2, ...frame(9)])).toBeNull();
     expect(sizeOf([...JPEG, 0xff, 0xd0, 0, 2, ...frame(9)])).toBeNull();
     expect(sizeOf([...Buffer.from('GIF89a'), 9, 0, 9, 0, 0, 0, 0])).toBeNull();

@@ -12,7 +12,7 @@ export interface ChunkState {
   readonly identity: Identity;
   readonly model: string;
   readonly hasRole: boolean;
-  /** The number of tool calls so far; their indexes count only tools, not content blocks (behaviour 20). */
+  /** Counts the tool calls so far; their indexes count only tools, not content blocks (behaviour 20). */
   readonly toolCount: number;
   /** Is the open tool_use block. */
   readonly openTool: {

@@ -29,9 +29,9 @@ export interface ContinuedOptions {
 }
 
 /**
- * A second upstream's stream as the rest of the first one's: no second start, the first one's id, blocks counted on, and usage of the whole answer. What the
+ * Reads a second upstream's stream as the rest of the first one's: no second start, the first one's id, blocks counted on, and usage of the whole answer. What the
  * second upstream thinks before it continues is dropped, and its beginning is kept back until it has repeated the anchor, which is cut: one that does not
- * fails, and the client sees nothing of it. Wraps a reader whose bytes are the client's protocol, whatever its upstream speaks.
+ * fails, and the client sees nothing of it. It wraps a reader whose bytes are the client's protocol, whatever its upstream speaks.
  */
 export class ContinuedReader implements StreamReader {
   readonly #inner: StreamReader;

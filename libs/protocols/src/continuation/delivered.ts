@@ -28,7 +28,7 @@ export class Delivered {
   #parts: string[] = [];
   #isPlain = true;
   #isFinished = false;
-  /** The id of the first chat chunk: every later one must have it. */
+  /** Is the id of the first chat chunk: every later one must have it. */
   identity: { id: unknown; created: unknown } | null = null;
   /** Is the text block of messages that is open, and `nextBlock` the index after the last one. */
   openBlock: number | null = null;
@@ -161,7 +161,7 @@ export function deliveredOf({
   if (!isStream || choices !== 1 || serverTools.length > 0) return null;
   if (protocol !== 'chat' && protocol !== 'messages') return null;
   const last = record(list(body['messages']).at(-1));
-  // A prefill of the client's own: what follows it is no answer by itself.
+  // The client sent a prefill of its own: what follows it is no answer by itself.
   if (last['role'] === 'assistant') return null;
   const isRefused = protocol === 'chat' ? isStructuredChat(body) : isStructuredMessage(body);
   return isRefused || asksForThinking(body) ? null : new Delivered(protocol);

@@ -8,7 +8,7 @@ export class SeamGate {
   readonly #protocol: 'chat' | 'messages';
   #beginning = '';
   verdict: 'open' | 'true' | 'false' = 'open';
-  /** Text at the beginning that the client has already. */
+  /** Is text at the beginning that the client has already. */
   overlap = '';
 
   constructor(anchor: string, protocol: 'chat' | 'messages') {

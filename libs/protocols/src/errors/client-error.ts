@@ -81,9 +81,9 @@ export interface ClientError {
   code: ClientErrorCode;
   /** Is the message for the client, redacted and without operator's details. */
   message: string;
-  /** The path of the invalid field; only the OpenAI shape has a member for it. */
+  /** Is the path of the invalid field; only the OpenAI shape has a member for it. */
   param?: string | null;
-  /** A finer code for the OpenAI shape, for example `missing_required_parameter`; the default is the entry's own. */
+  /** Is a finer code for the OpenAI shape, such as `missing_required_parameter`; the default is the entry's own. */
   vendorCode?: string | null;
   /** Holds the `error.details` of the messages shape. */
   details?: object | null;

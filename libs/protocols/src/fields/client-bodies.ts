@@ -10,7 +10,7 @@ interface ClientBody {
   readonly instructions: string | null;
   /** Is true where `turns` may be a list of tokens. */
   readonly takesTokens: boolean;
-  /** The smallest output limit: 0 warms a cache of the messages protocol, and scores the prompt of a legacy completion, without generating. */
+  /** Is the smallest output limit: 0 warms a cache of the messages protocol, and scores the prompt of a legacy completion, without generating. */
   readonly leastLimit: 0 | 1;
   /** Is the fixed request that shows whether a route works. It has no model, and no limit whose field depends on the model. */
   readonly probe: object;

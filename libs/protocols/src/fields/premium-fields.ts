@@ -20,11 +20,11 @@ export interface NeededPremium {
 
 /** Lists services that a request asks for beyond the ordinary one of its model. */
 export interface PremiumAsked {
-  /** The tiers at the top of the request that may be bought; `premium` is their name in a price version. */
+  /** Lists the tiers at the top of the request that may be bought; `premium` is their name in a price version. */
   tiers: readonly { field: FoundField; premium: string }[];
-  /** The fields that never pass: another address, model or provider, a tier that no price can name, storage that no caller could read. */
+  /** Lists the fields that never pass: another address, model or provider, a tier that no price can name, storage that no caller could read. */
   refused: readonly FoundField[];
-  /** Provider tools and further models; `premium` is null for one that no price can name. */
+  /** Lists provider tools and further models; `premium` is null for one that no price can name. */
   needed: readonly NeededPremium[];
 }
 

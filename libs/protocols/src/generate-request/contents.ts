@@ -53,7 +53,7 @@ export function instructionsOf(value: unknown, native: NativeMembers): JsonRecor
   return content === '' ? [] : [{ role: 'system', content }];
 }
 
-/** The texts of a content that may have nothing else; throws `refusal` for another part. */
+/** Returns the texts of a content that may have nothing else; throws `refusal` for another part. */
 export function textPartsOf(
   content: unknown,
   {
@@ -123,7 +123,7 @@ function answered(
   };
 }
 
-/** Code that the provider ran, as text that counts. */
+/** Returns code that the provider ran, as text that counts. */
 function codeOf(part: JsonRecord): string | null {
   return (
     text(record(part['executableCode'])['code']) ??
@@ -144,7 +144,7 @@ function nameOf(call: JsonRecord, param: string): string {
   });
 }
 
-/** A turn of the user: results of calls come first, as chat wants them behind the calls. */
+/** Converts a turn of the user: results of calls come first, as chat wants them behind the calls. */
 function asked(
   parts: readonly Part[],
   { earlier, native }: { earlier: readonly JsonRecord[]; native: NativeMembers },
@@ -212,7 +212,7 @@ function partOfChat({ part, param }: Part, native: NativeMembers): JsonRecord {
 
 const SOUND = /^audio\/(?:x-)?([a-z0-9]+)/;
 
-/** Media by its type; of a type that chat has no part for, only Gemini reads it. */
+/** Converts media by its type; of a type that chat has no part for, only Gemini reads it. */
 function mediaOf(
   { mimeType, data }: JsonRecord,
   { param, native }: { param: string; native: NativeMembers },

@@ -15,7 +15,7 @@ export interface GenerateBody {
 
 export interface EmbedCall {
   readonly isBatch: boolean;
-  /** The model that the client asked for; the request may name it again. */
+  /** Is the model that the client asked for; the request may name it again. */
   readonly named: string;
   readonly inputs: readonly EmbedInput[];
 }

@@ -6,7 +6,7 @@ import type { Members } from './fields.ts';
 /** Collects the members that only Gemini has. */
 export type NativeMembers = string[];
 
-/** Members that name what is stored, or chooses another model: none may reach a provider's account that all customers share. */
+/** Names members that refer to what is stored, or choose another model: none may reach a provider's account that all customers share. */
 const NEVER: Readonly<Record<string, string>> = {
   cachedContent: "caches of the provider's account are shared by all its customers",
   fileData: "files of the provider's account are shared by all its customers; send inlineData",

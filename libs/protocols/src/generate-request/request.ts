@@ -117,7 +117,7 @@ function formatOf({
   return type === 'application/json' ? { response_format: { type: 'json_object' } } : {};
 }
 
-/** The budgets of chat's efforts; -1 lets the model decide. https://ai.google.dev/gemini-api/docs/openai#thinking */
+/** Is a budget of chat's efforts; -1 lets the model decide. https://ai.google.dev/gemini-api/docs/openai#thinking */
 const LOW_MAX = 1_024;
 const MEDIUM_MAX = 8_192;
 

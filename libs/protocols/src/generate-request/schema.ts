@@ -7,7 +7,7 @@ const BY_NAME = new Set(['properties', '$defs', 'defs']);
 /** Names members that JSON Schema does not have. */
 const OWN = new Set(['propertyOrdering', 'nullable', 'example']);
 
-/** A schema of Gemini, a subset of OpenAPI's, as JSON Schema: types are upper-case words, and `nullable` stands beside them. https://ai.google.dev/api/caching#Schema */
+/** Converts a schema of Gemini, a subset of OpenAPI's, to JSON Schema: types are upper-case words, and `nullable` is beside them. https://ai.google.dev/api/caching#Schema */
 export function jsonSchemaOf(schema: unknown): unknown {
   if (!isRecord(schema)) return schema;
   const members = Object.entries(schema).flatMap(([key, value]): [string, unknown][] => {

@@ -13,7 +13,7 @@ const SPACE = 0x20;
 const NOWHERE = -1;
 
 export interface ScanLimits {
-  /** Values in all; the scan ends behind them. */
+  /** Limits the values in all; the scan ends behind them. */
   values: number;
   /** Limits the levels of arrays and objects. */
   depth: number;
@@ -22,8 +22,8 @@ export interface ScanLimits {
 }
 
 /**
- * One pass over the bytes of a request body, before anything is built of it: a byte of text can become a hundred of memory. It counts values and depth, finds
- * the members of the object, and the first name that stands twice in one object at any depth, as parsers disagree on which of the two counts: what was
+ * Passes once over the bytes of a request body, before anything is built of it: a byte of text can become a hundred of memory. It counts values and depth, finds
+ * the members of the object, and the first name that occurs twice in one object at any depth, as parsers disagree on which of the two counts: what was
  * judged might not be what the upstream reads. It judges no syntax; of a text that JSON.parse refuses it says nothing but the number of values.
  */
 export class BodyScan {
@@ -38,7 +38,7 @@ export class BodyScan {
   #duplicate: string | null = null;
   #scope: Names | null = null;
   #isName = false;
-  /** Names are no longer compared: the text is refused, or no JSON. */
+  /** Is true when names are no longer compared: the text is refused, or no JSON. */
   #isBlind = false;
   #members: JsonMember[] = [];
   #open = NOWHERE;
@@ -129,7 +129,7 @@ export class BodyScan {
       if (this.#scope?.isTaken(this.#raw, start, end))
         this.#duplicate ??= decodeString(this.#raw, start, end);
     } catch {
-      // A wrong escape: JSON.parse reads no further than this either.
+      // The escape is wrong: JSON.parse reads no further than this either.
       this.#isBlind = true;
     }
   }

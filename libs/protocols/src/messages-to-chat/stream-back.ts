@@ -15,12 +15,12 @@ type TextKind = 'text' | 'thinking' | 'refusal';
 export interface MessageState {
   readonly id: string;
   readonly model: string;
-  /** The type of a refusal's block: messages has no type for it, /v1/responses does. */
+  /** Is the type of a refusal's block: messages has no type for it, /v1/responses does. */
   readonly refusalType: 'text' | 'refusal';
   readonly isStarted: boolean;
-  /** The number of content blocks so far: indexes are contiguous from 0 (behaviour 17). */
+  /** Counts the content blocks so far: indexes are contiguous from 0 (behaviour 17). */
   readonly blockCount: number;
-  /** The open text or thinking block; while a tool of `tools` is open its block is open instead. */
+  /** Is the open text or thinking block; while a tool of `tools` is open its block is open instead. */
   readonly open: { readonly kind: TextKind; readonly index: number } | null;
   readonly tools: readonly StreamedTool[];
   /** Holds text that came while a tool's arguments were incomplete. Blocks never overlap, so it is sent after them. */

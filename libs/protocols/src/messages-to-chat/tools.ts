@@ -2,7 +2,7 @@ import { list, nonEmpty, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { unsupported } from '../errors/unsupported.ts';
 
-/** Claude Code's placeholder for tools that it loads later through a server tool; it can never be called (docs/design/protocols.md#coding-clients). */
+/** Is Claude Code's placeholder for tools that it loads later through a server tool; it can never be called (docs/design/protocols.md#coding-clients). */
 const PLACEHOLDER = 'DeferredToolPlaceholder';
 
 /** See https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview and https://platform.openai.com/docs/guides/function-calling. */

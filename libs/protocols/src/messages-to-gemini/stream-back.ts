@@ -35,7 +35,7 @@ export function geminiStep(
   return [{ ...next, finish: finishOf(event) ?? next.finish }, events];
 }
 
-/** The closing events; `isCutShort`: the gateway ended it as if its limit was reached. */
+/** Returns the closing events; `isCutShort` is true when the gateway ended it as if its limit was reached. */
 export function finishGemini(
   state: GeminiState,
   { usage, isCutShort }: { usage: TokenUsage; isCutShort: boolean },

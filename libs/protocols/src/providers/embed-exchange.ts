@@ -27,7 +27,7 @@ export function embedThrough(vectors: ProviderExchange): ProviderExchange {
   };
 }
 
-/** The same before Google's models: what a text is for is theirs to read. `methodOf` returns the method of the client where the model has it, and then the bytes are the client's own. */
+/** Does the same before Google's models: what a text is for is theirs to read. `methodOf` returns the method of the client where the model has it, and then the bytes are the client's own. */
 export function embedByGoogle(
   vectors: ProviderExchange,
   methodOf: (model: string, call: EmbedCall) => VectorMethod | null,

@@ -9,7 +9,7 @@ import type { ProviderAnswers } from '../answers/provider-answers.ts';
 import { isRecord, jsonBytes, list, record, records, type JsonRecord } from '../json/json-guard.ts';
 import type { ProviderExchange } from './provider.ts';
 
-/** One of Google's methods that make vectors: how it is asked, and where its answer has them. */
+/** Is one of Google's methods that make vectors: how it is asked, and where its answer has them. */
 export interface VectorMethod {
   path(model: string): string;
   /** Limits the inputs of one request. */

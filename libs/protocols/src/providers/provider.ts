@@ -18,7 +18,7 @@ export interface Provider {
   readonly exchanges: Readonly<Partial<Record<ClientProtocol, ProviderExchange>>>;
   /** Holds endpoints that only some upstreams of this protocol have. */
   readonly further?: Readonly<Partial<Record<FurtherEndpoint, ProviderExchange>>>;
-  /** The smallest request of an upstream's connection test; null where the protocol has none of this kind. */
+  /** Returns the smallest request of an upstream's connection test; null where the protocol has none of this kind. */
   probe(model: string, kind: ProbeKind, speech: Speech): Probe | null;
   /** Lists the models at the upstream's own address; null where the provider has no such list there. */
   readonly models: ModelList | null;
@@ -55,7 +55,7 @@ export interface ProviderExchange {
   create(request: ExchangeRequest): Exchange;
   /** Requests and answers keep their own bytes. */
   readonly isNative: boolean;
-  /** The part of a translation that may find no words: throws `InvalidRequest`. */
+  /** Is the part of a translation that may find no words; it throws `InvalidRequest`. */
   check?(body: Ask['body'], upstreamModel: string, ask: Ask): unknown;
 }
 

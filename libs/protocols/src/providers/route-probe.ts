@@ -14,7 +14,7 @@ export function probeLimit(protocol: ClientProtocol, speech: Speech): number | n
   return protocol === 'responses' && isNative(protocol, speech) ? RESPONSES_LIMIT : 1;
 }
 
-/** The request of a probe: the model stands in its body, or in its path. */
+/** Makes the request of a probe: the model is in its body, or in its path. */
 export function probeAsk(protocol: ClientProtocol, model: string): Ask {
   const { probe } = CLIENT_BODIES[protocol];
   return hasModelInPath(protocol)

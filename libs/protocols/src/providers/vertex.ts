@@ -30,7 +30,7 @@ const PREDICT = predictVectors((model) => modelPath('google', model, 'predict'))
 
 const VECTORS = vectorsBy(vectorMethodOf);
 
-/** Vertex AI: Gemini as Google AI has it, at the address of a project; Claude by its own protocol. https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest. */
+/** Serves Vertex AI: Gemini as Google AI has it, at the address of a project; Claude by its own protocol. https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest. */
 export const vertex: Provider = {
   sign: (_, signing) =>
     signing.auth.type === 'google'

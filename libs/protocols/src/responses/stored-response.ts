@@ -7,7 +7,7 @@ import { argumentCount } from '../usage/argument-count.ts';
 
 /** Holds a response in its current state at the upstream. */
 export interface StoredResponse extends WholeAnswer {
-  /** The provider's status: completed, incomplete, failed, cancelled, queued, in_progress. */
+  /** Is the provider's status: completed, incomplete, failed, cancelled, queued, in_progress. */
   readonly status: string;
   /** Is true when nothing more is generated. */
   readonly isOver: boolean;

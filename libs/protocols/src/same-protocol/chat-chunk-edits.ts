@@ -14,11 +14,11 @@ export interface ChunkEdits {
   model: string;
   /** Is lent to a chunk that has no id of its own. */
   identity: Identity;
-  /** all: leave usage alone. null: remove it unless it is null (it goes into a chunk of its own). none: the client did not ask for any. */
+  /** Is `all` to leave usage alone, `null` to remove it unless it is null (it goes into a chunk of its own), `none` where the client did not ask for any. */
   keepsUsage: 'all' | 'null' | 'none';
   /** Is absent where nothing is stored. */
   ids?: StoredIds | undefined;
-  /** Choice indexes whose role was sent; grows. */
+  /** Holds the indexes of choices whose role was sent; it grows. */
   choicesWithRole: Set<unknown>;
 }
 
@@ -72,7 +72,7 @@ function topEdits(
 interface RoleEdit {
   /** Is the place of the choice in its chunk. */
   position: number;
-  /** JSON text of the role; null takes it out. */
+  /** Is the JSON text of the role; null removes it. */
   role: string | null;
 }
 

@@ -36,7 +36,7 @@ export class ChatStream extends StreamHandler {
   readonly keepAlive = COMMENT_EVENT;
   private readonly options: ChatStreamOptions;
   protected readonly tap: ChatTap;
-  /** The id and model of the first chunk that has an id; the gateway's own chunks have it too. */
+  /** Is the id and model of the first chunk that has an id; the gateway's own chunks have it too. */
   private identity: Identity | null = null;
   /** Azure sends a first chunk without id and model; it waits for the second to lend it one (behaviour 22). */
   private nameless: SseEvent[] = [];
@@ -58,7 +58,7 @@ export class ChatStream extends StreamHandler {
   }
 
   protected read(event: SseEvent, out: ByteOutput): void {
-    // One that came in several pieces; the others were read by `readAlike`.
+    // This event came in several pieces; the others were read by `readAlike`.
     if (this.template && event.isPieced && this.readAlike(event.raw, 0, out) > 0) return;
     if (event.data === null) return out.add(event.raw);
     if (event.isHollow) return out.addText(COMMENT_EVENT);

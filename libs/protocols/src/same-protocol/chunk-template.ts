@@ -15,7 +15,7 @@ export interface AlikeChunks {
 }
 
 /**
- * The reason for its speed: almost every chunk of a stream equals the one before it but for the generated text (and, with some vendors, a padding
+ * Saves the parsing of most chunks: almost every chunk of a stream equals the one before it but for the generated text (and, with some vendors, a padding
  * string at its end). A chunk that went the long way once (parsed, checked, edited) leaves a template: its bytes with those two strings as
  * holes, and what became of them. A later chunk whose bytes around the holes are the same is the same JSON with another text, so it needs no
  * parsing and no framing: neither hole can hold a line feed, so that the event ends where the template does. All such chunks of one read are
@@ -46,7 +46,7 @@ export class ChunkTemplate {
     this.isShown = isShown;
   }
 
-  /** The template of a chunk that came the long way; null when its text is not one string, or the edits would be inside a hole. */
+  /** Returns the template of a chunk that came the long way; null when its text is not one string, or the edits would be inside a hole. */
   static of(
     raw: Buffer,
     chunk: JsonRecord,

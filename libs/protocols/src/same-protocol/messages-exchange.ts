@@ -51,7 +51,7 @@ function threadBounds({ ask, ids, bounds }: ExchangeRequest): ThreadSize | null 
   return bounds;
 }
 
-/** A count_tokens request for an upstream that counts by itself; answered `{"input_tokens": N}`. */
+/** Makes a count_tokens request for an upstream that counts by itself; it is answered `{"input_tokens": N}`. */
 export function messagesCount(
   ask: CountAsk,
   {

@@ -41,7 +41,7 @@ export function responsesExchange(request: ExchangeRequest): Exchange {
   };
 }
 
-/** A request for the tokens of an input; answered `{"object": "response.input_tokens", "input_tokens": N}`. */
+/** Makes a request for the tokens of an input; it is answered `{"object": "response.input_tokens", "input_tokens": N}`. */
 export function responsesCount(
   ask: CountAsk,
   {

@@ -108,7 +108,7 @@ function errorEvent(exception: string, payload: Buffer): string {
   return `event: error\ndata: ${JSON.stringify(error)}\n\n`;
 }
 
-/** JSON as the data of an event: a line break in it separates tokens only. */
+/** Writes JSON as the data of an event: a line break in it separates tokens only. */
 export function oneLine(json: Buffer): string {
   return json.toString('utf8').replaceAll(/[\r\n]+/g, ' ');
 }

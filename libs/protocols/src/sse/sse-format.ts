@@ -7,7 +7,7 @@ export function dataEvent(value: object): string {
   return `data: ${JSON.stringify(value)}\n\n`;
 }
 
-/** A messages or responses event: its name is its `type`; SDKs drop events without a name (docs/design/protocols.md#streams). */
+/** Writes a messages or responses event: its name is its `type`; SDKs drop events without a name (docs/design/protocols.md#streams). */
 export function namedEvent(value: TypedRecord): string {
   return `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
 }

@@ -5,13 +5,13 @@ export const SSE_EVENT_BYTES_MAX = 8 * 1024 * 1024;
 
 /** Cuts the bytes of a stream into events, which have the form of server-sent ones whatever framed them. */
 export interface EventFramer {
-  /** True once nothing more is read: an event is too long, or its bytes are broken. */
+  /** Is true once nothing more is read: an event is too long, or its bytes are broken. */
   readonly hasFailed: boolean;
   /** Every byte so far belongs to an event that was given. */
   readonly isBetweenEvents: boolean;
   /** Is the place of the end of the event that `next` gave, in the chunk that it was given. */
   readonly eventEnd: number;
-  /** The next event, from `start` of the chunk on; null, and the rest kept, when it does not end in it. */
+  /** Returns the next event, from `start` of the chunk on; null, and the rest kept, when it does not end in it. */
   next(chunk: Buffer, start: number): SseEvent | null;
   /** Returns the event that was never closed, where the framing takes one. */
   end(): SseEvent | null;
@@ -35,7 +35,7 @@ export class SseEvent {
     return (this.#fields ??= readFields(this.raw)).name;
   }
 
-  /** True when the event carries nothing although it has data lines: some relays keep connections alive so, and SDKs fail to parse it. */
+  /** Is true when the event carries nothing although it has data lines: some relays keep connections alive so, and SDKs fail to parse it. */
   get isHollow(): boolean {
     return (
       this.data !== null &&
@@ -80,7 +80,7 @@ const COLON = 0x3a;
 export class SseFramer implements EventFramer {
   private pending: Buffer[] = [];
   private pendingBytes = 0;
-  /** Bytes seen of the current line, and whether a carriage return is all there is: a line is blank across chunk borders too. */
+  /** Counts the bytes seen of the current line; `isLineCr` is true when a carriage return is all there is: a line is blank across chunk borders too. */
   private lineBytes = 0;
   private isLineCr = false;
   private hasOverflowed = false;
@@ -109,7 +109,7 @@ export class SseFramer implements EventFramer {
     return events;
   }
 
-  /** The next event, from `start` of the chunk on; null, and the rest kept, when it does not end in it. */
+  /** Returns the next event, from `start` of the chunk on; null, and the rest kept, when it does not end in it. */
   next(chunk: Buffer, start: number): SseEvent | null {
     let lineStart = start;
     for (let feed = chunk.indexOf(LF, start); feed !== -1; feed = chunk.indexOf(LF, lineStart)) {

@@ -16,7 +16,7 @@ export interface StreamTap {
 }
 
 /**
- * One stream of one pair of protocols: whether it runs, how it ended, and what its usage is worth. A stream ends once; afterwards the gateway says nothing.
+ * Follows one stream of one pair of protocols: whether it runs, how it ended, and what its usage is worth. A stream ends once; afterwards the gateway says nothing.
  * A pair adds what it writes; `EventStreamReader` frames the events.
  */
 export abstract class StreamHandler {
@@ -26,7 +26,7 @@ export abstract class StreamHandler {
   protected abstract readonly tap: StreamTap;
   /** Is true when text after the upstream's own end mark is passed on. */
   protected readonly isReadAfterEnd: boolean = false;
-  /** Ended by the gateway: figures of the beginning are no report of the end, or the output would be free. */
+  /** Is true when the gateway ended it: figures of the beginning are no report of the end, or the output would be free. */
   private isCutShort = false;
   private isClosed = false;
 
@@ -109,7 +109,7 @@ export abstract class StreamHandler {
 
   protected abstract read(event: SseEvent, out: ByteOutput): void;
 
-  /** A fast path for events that equal earlier ones but for their text: writes them and answers where they end, `start` where there are none. */
+  /** Takes a fast path for events that equal earlier ones but for their text: writes them and answers where they end, `start` where there are none. */
   protected readAlike(_bytes: Buffer, start: number, _out: ByteOutput): number {
     return start;
   }

@@ -4,7 +4,7 @@ export interface Finding {
   promise: string;
   /** Is the number of compared things. */
   compared: number;
-  /** One line per violation; empty = the promise holds. */
+  /** Holds one line per violation; it is empty when the promise holds. */
   problems: string[];
   /** Is the reason why nothing can be said this time: neither held nor broken. */
   notJudged?: string;
@@ -17,7 +17,7 @@ export const REST = 'at rest';
 
 const PROBLEMS_SHOWN = 10;
 
-/** A table for people; under it, where exactly each broken promise broke, and why one was not judged. */
+/** Writes a table for people; under it, where exactly each broken promise broke, and why one was not judged. */
 export function describeFindings(findings: readonly Finding[]): string {
   const rows = findings.map((finding) => [
     finding.name,

@@ -19,7 +19,7 @@ const BUDGETS = `
     FROM budget_periods p WHERE p.budget_id = b.id AND p.started_at >= ${COUNTED_FROM}), '[]') AS periods
   FROM budgets b WHERE b.of = 'usage' AND b.deleted_at IS NULL ORDER BY b.id`;
 
-/** The use of each budget that counts now, in PostgreSQL and in Redis: equal once nothing is on its way, and nothing is held. */
+/** Compares the use of each budget that counts now, in PostgreSQL and in Redis: it is equal once nothing is on its way, and nothing is held. */
 export async function compareLiveBudgets({ database, redis, shards }: Books): Promise<Finding> {
   const { rows } = await database.query(BUDGETS);
   const live = new LiveBudgets({ redis, shards });

@@ -11,7 +11,7 @@ const MOVED = 'requests ended or balances changed while they were compared';
 export interface Patience {
   /** Is the time to wait for a moment of rest. */
   drainMs: number;
-  /** For what is unequal at rest to become equal: repairs may be on their way. */
+  /** Is the time for what is unequal at rest to become equal: repairs may be on their way. */
   settleMs: number;
 }
 

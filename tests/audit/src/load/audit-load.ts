@@ -136,7 +136,7 @@ async function compare(
   ];
 }
 
-/** For the reader: how much was compared. */
+/** Says, for the reader, how much was compared. */
 function sumsOf(usage: ReadonlyMap<string, UsageRow>, clients: readonly ClientRecord[]): Finding {
   const known = clients.filter(({ rid }) => rid !== null && usage.has(rid));
   const charged = [...usage.values()].reduce((sum, { delta }) => sum + delta, 0);

@@ -6,7 +6,7 @@ export interface ClientRecord {
   /** Comes from the response header; null when none arrived. */
   rid: string | null;
   status: number | null;
-  /** completed: the whole answer arrived. hung_up: by the client. refused: a status other than 200. broken: the answer ended by itself. unreached: there was none. */
+  /** Is `completed` when the whole answer arrived, `hung_up` by the client, `refused` for a status other than 200, `broken` when the answer ended by itself, `unreached` when there was none. */
   ending: 'completed' | 'hung_up' | 'refused' | 'broken' | 'unreached';
   /** Generated tokens the client received whole. */
   deliveredTokens: number;

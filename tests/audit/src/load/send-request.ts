@@ -95,7 +95,7 @@ function read(response: IncomingMessage, record: ClientRecord, hangUp: () => voi
   });
 }
 
-/** Whole lines only: half a line is not delivered. */
+/** Counts whole lines only: half a line is not delivered. */
 function tokensIn(text: string): number {
   return (text.slice(0, text.lastIndexOf('\n') + 1).match(TOKEN) ?? []).length;
 }

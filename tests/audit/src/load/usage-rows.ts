@@ -26,7 +26,7 @@ const rowSchema = z.object({
   charge: z.coerce.number().nullable(),
   outcome: z.string().nullable(),
   basis: z.string().nullable(),
-  /** By class; of a reap none are known. */
+  /** Holds tokens by class; of a reap none are known. */
   tokens: z.object(
     tokenFields(
       z

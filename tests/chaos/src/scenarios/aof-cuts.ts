@@ -16,7 +16,7 @@ const CUT_MAX_BYTES = 48 * 1_024;
 /** Is long enough for work to be written behind the cut, before the file is read a second time. */
 const SECOND_RESTART_AFTER_MS = 400;
 
-/** T6: Redis is killed and its file cut anywhere, so many times under load; each time it is killed and started once more, which is when a torn transaction would run by half. */
+/** Plays T6: Redis is killed and its file cut anywhere, so many times under load; each time it is killed and started once more, which is when a torn transaction would run by half. */
 export async function aofCuts({ times = TIMES, seed, log }: Order): Promise<Outcome> {
   const tollgate = await startTollgate({ nodes: 2, controlPlanes: 1 });
   try {

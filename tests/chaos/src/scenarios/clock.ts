@@ -27,7 +27,7 @@ const PROBE: RequestPlan = { ...SHORT_CHAT, tokens: 2 };
 const LONG: RequestPlan = { ...PROBE, isStream: true, tokens: 100, delayMs: 90 };
 const LONG_STREAMS = 6;
 
-/** T10: the clock of Redis jumps an hour and a day, forth and back, under load, streams and a key at its rate limit. */
+/** Plays T10: the clock of Redis jumps an hour and a day, forth and back, under load, streams and a key at its rate limit. */
 export async function clock({ times = 1, seed, log }: Order): Promise<Outcome> {
   const redisClock = await RedisClock.make();
   const tollgate = await startTollgate({ nodes: 2, redisEnv: redisClock.env });

@@ -68,7 +68,7 @@ export class ConstantLoad {
 
   async #drive(plans: Generator<RequestPlan>): Promise<void> {
     const { pauseMs = 0 } = this.#settings;
-    // Not `for of`: a client that leaves its loop would close the plans for all.
+    // This is not `for of`: a client that leaves its loop would close the plans for all.
     while (!this.#isOver) {
       const plan = plans.next().value as RequestPlan;
       const record = await sendRequest(plan, this.#targetOf(plan));

@@ -1,4 +1,4 @@
-// Loaded into every app with `node --import`: writes, each second, how late the event loop was at most since the last line, and its 99th percentile in all
+// This file is loaded into every app with `node --import`. It writes, each second, how late the event loop was at most since the last line, and its 99th percentile in all
 // since SIGUSR2 (or the start), in ms, into a file of the process' id. One long turn is beyond any percentile of its second.
 import { appendFileSync } from 'node:fs';
 import path from 'node:path';

@@ -44,7 +44,7 @@ export function describeLatency({ p50, p99, waitingShare }: Latency): string {
   return `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, ${Math.round(100 * waitingShare)} % of the time waiting for a core`;
 }
 
-/** Judged where the measure is fine enough: a machine with a core to spare, and two calm measurements that agree. */
+/** Judges where the measure is fine enough: a machine with a core to spare, and two calm measurements that agree. */
 export function unchanged(calm: readonly [Latency, Latency], beset: Latency): Finding {
   const [name, promise] = [
     'others unslowed',

@@ -14,7 +14,7 @@ import { readLeases, readNumber } from './read-state.ts';
 import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
 import { createTarget } from '../create-target.ts';
 
-/** T9's three: unnoticed by streams, over before their holds are, and longer than their holds. */
+/** Holds the three cuts of T9: unnoticed by streams, over before their holds are, and longer than their holds. */
 const CUTS_S = [5, 50, 120];
 const FENCE_MS = 45_000;
 const LEASE_MS = 60_000;
@@ -54,7 +54,7 @@ interface Overspent {
   bound: number;
 }
 
-/** T9: the way of one node to Redis falls silent while it serves long streams, and another node spends the same balance. */
+/** Plays T9: the way of one node to Redis falls silent while it serves long streams, and another node spends the same balance. */
 export async function partition({ times = 1, seconds, seed, log }: Order): Promise<Outcome> {
   const network = new Network();
   const tollgate = await startTollgate({ nodes: 2, route: network.route });
@@ -153,7 +153,7 @@ function readOverdraft({ databaseUrl }: Tollgate, { modelId }: Cut): Promise<num
   );
 }
 
-/** Nothing while Redis keeps the holds; once it gave them up, what each stream can have used from its last checkpoint until it was ended (docs/design/metering.md#overspend-bound). */
+/** Returns nothing while Redis keeps the holds; once it gave them up, what each stream can have used from its last checkpoint until it was ended (docs/design/metering.md#overspend-bound). */
 function overspendBound({ cutMs, heard }: Cut): number {
   const isHeld = cutMs < LEASE_MS - CHECKPOINT_MS;
   return isHeld

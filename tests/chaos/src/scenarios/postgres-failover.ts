@@ -28,7 +28,7 @@ interface Failover {
   drainedMs: number;
 }
 
-/** T8, second half: the primary is killed for good, its synchronous replica takes over at another address, and a new replica is made of that. */
+/** Plays the second half of T8: the primary is killed for good, its synchronous replica takes over at another address, and a new replica is made of that. */
 export async function postgresFailover({ times = TIMES, seed, log }: Order): Promise<Outcome> {
   const network = new Network();
   const tollgate = await startTollgate({ nodes: 2, controlPlanes: 2, route: network.route });

@@ -15,7 +15,7 @@ const TICK_MS = 10;
 
 export function readUse(pid: number): ProcessUse {
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  // Fields 14 and 15, user and system; the second, the name in brackets, may hold blanks.
+  // Fields 14 and 15 are user and system; the second, the name in brackets, may hold blanks.
   const [user = 0, system = 0] = (
     readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1) ?? ''
   )

@@ -47,7 +47,7 @@ const lossLine = z.object({
 /** Maps subscriptions (`account:model`) to tokens: what left balances (usage) less what came (purchases) and is in the books no more. */
 type Losses = Map<string, number>;
 
-/** T20: PostgreSQL is gone and comes back from a backup some minutes old, with `tollgate-ops`. Follows "Restore" of docs/operations.md step by step. */
+/** Plays T20: PostgreSQL is gone and comes back from a backup some minutes old, with `tollgate-ops`. It follows "Restore" of docs/operations.md step by step. */
 export async function restore({ seconds = SECONDS, seed, log }: Order): Promise<Outcome> {
   const tollgate = await startTollgate({ nodes: 2, controlPlanes: 2 });
   let witness: PostgresServer | undefined;

@@ -20,7 +20,7 @@ export interface Outcome {
 
 export type Scenario = (order: Order) => Promise<Outcome>;
 
-/** A promise and what broke it. Where there was nothing to compare it has neither held nor broken. */
+/** Describes a promise and what broke it. Where there was nothing to compare it has neither held nor broken. */
 export function promised(
   name: string,
   promise: string,

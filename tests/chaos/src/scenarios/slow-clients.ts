@@ -30,7 +30,7 @@ const HEADER_BYTE_EVERY_MS = 1_000;
 const ANSWER_TOKENS = 60_000;
 /** A client that got more than this is one of them. */
 const OTHERS_TOKENS_MAX = 1_000;
-/** A heap's own breathing, and what may wait in the node for a client that does not read: a few buffers, not the answer (about 12 MB). */
+/** Allows for a heap's own breathing, and for what may wait in the node for a client that does not read: a few buffers, not the answer (about 12 MB). */
 const MEMORY_ELSE_MAX = 64 * 1_048_576;
 const MEMORY_PER_READER_MAX = 256 * 1_024;
 
@@ -169,7 +169,7 @@ function readNothing(origin: string, { apiKey, model }: ReaderTarget): Socket {
 }
 
 /**
- * By the upstream's own record: for each reader the milliseconds from the moment its answer stood still, held back by a client that does not read,
+ * Returns, by the upstream's own record, for each reader the milliseconds from the moment its answer stopped, held back by a client that does not read,
  * until the node let the upstream go; null = never.
  */
 async function watchReaders({ upstreamUrl }: Tollgate, count: number): Promise<(number | null)[]> {

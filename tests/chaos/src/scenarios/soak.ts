@@ -34,7 +34,7 @@ interface Course {
   filesAfter: number;
 }
 
-/** T18: half of what the machine can do, for `--seconds`; memory and open files of every process of ours are watched. */
+/** Plays T18: half of what the machine can do, for `--seconds`; memory and open files of every process of ours are watched. */
 export async function soak({ seconds = SECONDS, seed, log }: Order): Promise<Outcome> {
   const tollgate = await startTollgate({ nodes: 2, controlPlanes: 2 });
   try {

@@ -88,7 +88,7 @@ export const stop = (stop_reason: string, usage: object): { type: string }[] => 
   { type: 'message_stop' },
 ];
 
-/** Called by the spec that imports the parts: one gateway and its upstreams serve them all. */
+/** Starts one gateway and its upstreams, which serve all parts; the spec that imports them calls it. */
 export function shareGateway(): void {
   beforeAll(async () => {
     [chat, messages] = await Promise.all([ScriptedUpstream.start(), ScriptedUpstream.start()]);

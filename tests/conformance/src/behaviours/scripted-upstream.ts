@@ -8,7 +8,7 @@ export interface SeenRequest {
   body: string;
 }
 
-/** An upstream that answers as the running test says, and remembers what it was sent. */
+/** Is an upstream that answers as the running test says, and remembers what it was sent. */
 export class ScriptedUpstream {
   readonly url: string;
   readonly #close: () => Promise<void>;
@@ -41,7 +41,7 @@ export class ScriptedUpstream {
     return upstream;
   }
 
-  /** From now on; what was seen before is forgotten. */
+  /** Answers so from now on; what was seen before is forgotten. */
   answers(answer: (response: ServerResponse, request: SeenRequest) => void): void {
     this.#requests = [];
     this.#answer = answer;

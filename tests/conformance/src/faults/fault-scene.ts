@@ -26,7 +26,7 @@ export interface Scene {
 
 export interface Fault {
   name: string;
-  /** Undefined: nothing listens. */
+  /** Is undefined where no server listens. */
   act: ((scene: Scene) => void) | undefined;
   json: Expected;
   stream: Expected;

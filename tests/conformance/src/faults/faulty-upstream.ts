@@ -5,7 +5,7 @@ import { answerParts, type Speech } from './wire.ts';
 export const SPEECHES: readonly Speech[] = ['openai', 'anthropic'];
 
 export interface FaultyUpstream extends Pick<RawUpstream, 'close'> {
-  /** Base URL at which the fault of this index is met; one without an act is met where nothing listens. */
+  /** Returns the base URL at which the fault of this index is met; one without an act is met where no server listens. */
   urlOf: (at: number, speech: Speech) => string;
 }
 

@@ -11,7 +11,7 @@ export interface AnswerParts {
   json: string;
   /** Holds everything up to and including the text. */
   begin: string;
-  /** The reason of the stop; messages report their usage here. */
+  /** Holds the reason of the stop; messages report their usage here. */
   finish: string;
   /** Holds the usage of chat, and the end mark. */
   end: string;

@@ -1,7 +1,7 @@
 import type { World } from './world.ts';
 
 export interface Ask {
-  /** Instead of the endpoint's own path: with the id filled in, or a query added. */
+  /** Replaces the endpoint's own path: with the id filled in, or a query added. */
   path?: string;
   body?: unknown;
   /** Is the administrator's when absent; null means none. */
@@ -18,7 +18,7 @@ type Setting = (world: World) => Promise<Scene> | Scene;
 
 /** Describes how one endpoint is tried. Each object that a call changes was made for that call alone. */
 export interface EndpointCase {
-  /** admin: a user gets 403. user: only the anonymous are kept out. Otherwise what the public endpoint itself refuses as 401 or 403. */
+  /** Is `admin` where a user gets 403, and `user` where only the anonymous are kept out. Otherwise it is what the public endpoint itself refuses as 401 or 403. */
   access: 'admin' | 'user' | Setting;
   good: Setting;
   bad: Setting;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Protocol, TwoUpstreams } from './two-upstreams.ts';
 
 const WORDS = 12;
-/** A word in 5 ms: what breaks off in the middle has been read up to there. */
+/** Asks for a word in 5 ms: what breaks off in the middle has been read up to there. */
 const PROMPT = `@demo tokens=${WORDS} delay=5`;
 
 /** Holds what a client saw of one request. */
@@ -98,7 +98,7 @@ function countWords(text: string): number {
   return text.split(' ').filter(Boolean).length;
 }
 
-/** Exactly one beginning and one end: nothing of another attempt stands beside the answer. */
+/** Is true for exactly one beginning and one end: nothing of another attempt is beside the answer. */
 function hasStreamEnd(text: string, protocol: Protocol): boolean {
   const [begin, end] =
     protocol === 'chat'

@@ -25,7 +25,7 @@ export const BREAKS: readonly Fault[] = [
 const BROKEN = { chat: 502, messages: 500 };
 const SILENT = { chat: 504, messages: 504 };
 
-/** The faults that one request meets alone; those that need several requests have tests of their own. */
+/** Lists the faults that one request meets alone; those that need several requests have tests of their own. */
 export const FAULTS: readonly Fault[] = [
   { name: 'connection refused', modes: ['refused'], isBilled: false },
   { name: 'reset before the head', modes: ['dies-first'], isBilled: true, status: BROKEN },

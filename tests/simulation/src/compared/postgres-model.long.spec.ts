@@ -24,7 +24,7 @@ const SHRUNK_BY_MS = TIME_MS_MAX - 60_000;
 const UNCOMPARED =
   /ledger_accounts|ledger_transactions|live_state_outbox|usage_dead_letters|advisory|pg_current_snapshot/;
 
-/** Read only where a request counts against budgets, which none of a simulation does. */
+/** Is read only where a request counts against budgets, which none of a simulation does. */
 const UNCOMPARED_COLUMN = 'reported';
 
 let server: Server;

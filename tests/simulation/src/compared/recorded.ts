@@ -9,7 +9,7 @@ export interface Answer {
   rows: Record<string, unknown>[] | null;
 }
 
-/** The same data source; each statement is kept with what it answered. */
+/** Returns the same data source; each statement is kept with what it answered. */
 export function recorded(source: Source, answers: Answer[]): Source {
   const asked = async (
     manager: Pick<Manager, 'query'>,

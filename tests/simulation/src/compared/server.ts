@@ -27,7 +27,7 @@ const SETTINGS = '-c search_path=clock,pg_catalog,public';
 
 export type Database = Awaited<ReturnType<typeof connectedTo>>;
 
-/** A PostgreSQL with the product's schema; each sequence gets a copy of its first rows. */
+/** Starts a PostgreSQL with the product's schema; each sequence gets a copy of its first rows. */
 export async function startServer() {
   const services = await startServices({ postgres: await migratedPostgres(), redis: false });
   const first = await connectedTo(services.databaseUrl);

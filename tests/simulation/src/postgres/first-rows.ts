@@ -36,7 +36,7 @@ const AUTO_RECHARGES = [
   { threshold: 300, amount: 3_000 },
   null,
 ];
-/** Ids of account, subscription, key and model of each differ modulo so many: a shard looked up by another id than the account's is another shard. */
+/** Is the number modulo which ids of account, subscription, key and model of each differ: a shard looked up by another id than the account's is another shard. */
 export const SHARDS = 5;
 /** Lists accounts with a key and a subscription each. */
 export const FIRST_SUBSCRIPTIONS: readonly Subscription[] = [

@@ -21,7 +21,7 @@ class Deadlock extends Error {
 }
 
 /**
- * PostgreSQL as far as the code under simulation uses it: each of its statements is restated over plain tables, found by its text. Rows lock, waits that would never end are
+ * Is PostgreSQL as far as the code under simulation uses it: each of its statements is restated over plain tables, found by its text. Rows lock, waits that would never end are
  * deadlocks, and what was not committed is gone when a connection breaks.
  */
 export class ModelPostgres implements Server {

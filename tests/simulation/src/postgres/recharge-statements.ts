@@ -12,7 +12,7 @@ function walletOf(db: ModelPostgres, tx: ModelTransaction, userId: number): bigi
   return db.rows.accounts.get(tx, `wallet:${userId}`)?.balance ?? 0n;
 }
 
-/** Switched on, active, and not backing off unless for want of money that the wallet has by now. Accounts and models stay usable. */
+/** Returns those that are switched on, active, and not backing off unless for want of money that the wallet has by now. Accounts and models stay usable. */
 function candidates(db: ModelPostgres, tx: ModelTransaction): SubscriptionRow[] {
   const perMillion = priceInForce(db, tx.nowMs, tx);
   return db.rows.subscriptions

@@ -26,7 +26,7 @@ function insertNew(db: ModelPostgres, tx: ModelTransaction, columns: Lists) {
   const booked: { rid: string; seq: number }[] = [];
   const keyOf = (index: number): string =>
     `${rids[index]?.toLowerCase()}:${number(columns[2]?.[index])}`;
-  // All that must be waited for first: then nothing was written when the statement begins again.
+  // All that must be waited for comes first: then nothing was written when the statement begins again.
   const isThere = rids.map((_, index) => db.rows.usage.lock(tx, keyOf(index)) !== undefined);
   for (const [index, rid] of rids.entries()) {
     if (isThere[index]) continue;

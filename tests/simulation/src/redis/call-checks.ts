@@ -163,7 +163,7 @@ const RULES: Readonly<Record<string, Rule>> = {
 
 /** Judges each call of a function by the records it changed. */
 export class CallChecks {
-  /** Events that were emitted since Redis last lost anything: none of them moves a balance again. */
+  /** Holds events that were emitted since Redis last lost anything: none of them moves a balance again. */
   readonly #emitted = new Set<string>();
 
   /** Redis lost some of what it wrote. */
@@ -171,7 +171,7 @@ export class CallChecks {
     this.#emitted.clear();
   }
 
-  /** The marker of a request expired while Redis' clock was ahead: its final is settled again where it comes again, and the reconciliation gives that back. */
+  /** Notes that the marker of a request expired while Redis' clock was ahead: its final is settled again where it comes again, and the reconciliation gives that back. */
   forgot(rid: string): void {
     for (const name of this.#emitted)
       if (name.includes(` ${rid}:`) && !name.endsWith(':2')) this.#emitted.delete(name);

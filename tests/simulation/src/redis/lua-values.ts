@@ -1,10 +1,10 @@
-/** Values of Lua: nil is `undefined`; strings have one UTF-16 unit for each byte; an array of JavaScript is a list of several results. */
+/** Is a value of Lua: nil is `undefined`; strings have one UTF-16 unit for each byte; an array of JavaScript is a list of several results. */
 export type Lua = unknown;
 export type LuaFunction = (...parameters: Lua[]) => Lua;
 
 export class LuaError extends Error {}
 
-/** A table with values 1 to n and named ones; a list has no holes but `false`. */
+/** Is a table with values 1 to n and named ones; a list has no holes but `false`. */
 export class Table {
   readonly list: Lua[];
   readonly named: Map<string, Lua>;

@@ -37,7 +37,7 @@ export class RedisData {
       else this.#entries.delete(key);
   }
 
-  /** All that is there; nothing is there afterwards. */
+  /** Takes all that is there; nothing is there afterwards. */
   takeAll(): Map<string, Entry> {
     const all = this.#entries;
     this.#entries = new Map();

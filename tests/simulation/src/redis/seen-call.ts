@@ -69,7 +69,7 @@ export class SeenCall {
     return String(this.#call.parameters[at] ?? '');
   }
 
-  /** The time that the call went by: tests give it, else it is the store's. */
+  /** Returns the time that the call went by: tests give it, else it is the store's. */
   nowMs(at: number): number {
     return Number(this.parameter(at)) || this.#data.nowMs;
   }

@@ -176,7 +176,7 @@ class Translation {
     return `return ${isCall(only) ? this.#call(only) : this.#one(only)};`;
   }
 
-  /** An array; the last call gives all of its results. */
+  /** Writes an array; the last call gives all of its results. */
   #list(values: readonly Expression[]): string {
     const written = values.map((value, at) =>
       at === values.length - 1 && isCall(value)

@@ -54,7 +54,7 @@ export function followEvents(queries: QueryClient): () => void {
     stream.addEventListener('error', () => {
       setStanding(false);
       if (stream.readyState !== EventSource.CLOSED) return;
-      // Refused permanently, perhaps because the session has ended: asking who is signed in finds out.
+      // The stream is refused permanently, perhaps because the session has ended: asking who is signed in finds out.
       void queries.invalidateQueries({ queryKey: meQuery.queryKey });
       reopening = setTimeout(open, REOPEN_MS);
     });

@@ -8,7 +8,7 @@ import { TextLink } from '../../ui/forms/button.tsx';
 import { useWords } from '../../words/words.ts';
 import { AccessFrame } from './access-frame.tsx';
 
-/** Rare enough not to look like guessing: the server counts sign-ins. */
+/** Is rare enough not to look like guessing: the server counts sign-ins. */
 const ASK_EVERY_MS = 5_000;
 
 /** Waits with the credentials that were just chosen, and signs in the moment the account is approved. They are in memory only. */

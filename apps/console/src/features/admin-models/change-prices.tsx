@@ -23,13 +23,13 @@ const INPUT =
   'h-7 w-28 rounded-md border border-line-strong bg-surface px-2 text-right text-body tabular text-text hover:border-text-3 aria-invalid:border-bad';
 
 interface ChangePricesProps {
-  /** Those that the list shows: its filters choose. */
+  /** Holds those that the list shows: its filters choose. */
   of: readonly Model[];
   isOpen: boolean;
   onClose: () => void;
 }
 
-/** The prices of many models in one act: each is a request of its own, and the row says what came of it. */
+/** Sets the prices of many models in one act: each is a request of its own, and the row shows its result. */
 export function ChangePricesDialog({ of: models, isOpen, onClose }: ChangePricesProps) {
   const words = useWords().admin.models;
   const prices = useQuery({ ...pricesInForceQuery, enabled: isOpen });

@@ -24,7 +24,7 @@ interface SetPriceDialogProps {
   onClose: () => void;
 }
 
-/** A new price, now or later; says what it means for an example request before it is set. */
+/** Sets a new price, now or later; says what it means for an example request before it is set. */
 export function SetPriceDialog({ of: model, isOpen, onClose }: SetPriceDialogProps) {
   const { models } = useWords().admin;
   const inForce = useQuery({ ...priceInForceQuery(model.id), enabled: isOpen });

@@ -55,7 +55,7 @@ export function InstallationSteps() {
   );
 }
 
-/** On the pages that the first steps lead over: what comes next. */
+/** Shows what comes next on the pages that the first steps lead over. */
 export function NextInstallationStep() {
   const { admin, overview } = useWords();
   const { steps } = admin.overview;

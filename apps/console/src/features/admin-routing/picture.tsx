@@ -26,7 +26,7 @@ const TIERS = ['opacity-80', 'opacity-50', 'opacity-30'] as const;
 /** More models do not fit a screen: the picture shows those with most requests. */
 const MODELS_MAX = 12;
 
-/** Models left, upstreams right, an edge a route; the list below says the same to those who cannot see it. */
+/** Draws models left, upstreams right, an edge a route; the list below says the same to those who cannot see it. */
 export function RoutingPicture({ of: all }: { of: readonly Route[] }) {
   const { words, locale } = useSpeech();
   const { routing } = words.admin;

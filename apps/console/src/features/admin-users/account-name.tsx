@@ -3,7 +3,7 @@ import { userQuery } from '../../api/users.ts';
 import { paths } from '../../paths.ts';
 import { TextLink } from '../../ui/forms/button.tsx';
 
-/** An account by its name, which leads to its page; one that is deleted keeps its number. */
+/** Shows an account by its name, which leads to its page; one that is deleted keeps its number. */
 export function AccountName({ id }: { id: number }) {
   const { data } = useQuery({ ...userQuery(id), retry: false });
   return (

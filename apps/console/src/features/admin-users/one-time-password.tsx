@@ -72,7 +72,7 @@ function OneTimeSecret({ of: secret }: { of: string }) {
   );
 }
 
-/** An account without a registration: its owner signs in with a one-time password. */
+/** Creates an account without a registration: its owner signs in with a one-time password. */
 export function CreateUserDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
   const { admin, access } = useWords();
   const { users } = admin;

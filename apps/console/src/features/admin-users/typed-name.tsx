@@ -3,7 +3,7 @@ import type { User } from '../../api/users.ts';
 import { TextField } from '../../ui/forms/field.tsx';
 import { useWords } from '../../words/words.ts';
 
-/** A field that asks for the account's name, and what holds back the act until it is typed. */
+/** Returns a field that asks for the account's name, and the reason that blocks the act until it is typed. */
 export function useTypedName({ username }: Pick<User, 'username'>): {
   blockedBy: string | undefined;
   nameField: ReactNode;

@@ -12,7 +12,7 @@ import { FIGURE_WORDS } from './figure-words.ts';
 import { PendingActs, type Acted } from './pending-acts.tsx';
 import { UserStatus } from './user-status.tsx';
 
-/** Accounts with what they have and use; with `acted`, those who wait are approved in their rows. */
+/** Shows accounts with what they have and use; with `acted`, those who wait are approved in their rows. */
 export function userColumns(
   { words, language }: Speech,
   rows: readonly ListedUser[],

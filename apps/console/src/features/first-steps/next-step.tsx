@@ -8,7 +8,7 @@ import { paths } from '../../paths.ts';
 import { NextBar } from '../../ui/tables/next-bar.tsx';
 import { useWords } from '../../words/words.ts';
 
-/** On the pages that the first steps lead over: what comes next, until the first call is made. */
+/** Shows what comes next on the pages that the first steps lead over, until the first call is made. */
 export function NextStep() {
   const { overview, failures } = useWords();
   const { steps } = overview;

@@ -57,7 +57,7 @@ export function KeySecretDialog({
 /** Shows the secret once, with snippets that use it, and the first call as it arrives. */
 function CreatedKeyView({ created, onDone }: { created: CreatedKey; onDone: () => void }) {
   const { keys } = useWords();
-  // Null only when the same form is answered a second time: a secret is never stored for a repeat.
+  // The secret is null only when the same form is answered a second time: a secret is never stored for a repeat.
   const secret = created.key ?? keys.secretGone;
   useAskBeforeUnload(created.key !== null);
   const { data: subscriptions } = useQuery(subscriptionsQuery(created.user_id));

@@ -5,7 +5,7 @@ import { useMe } from '../../api/session.ts';
 import { TextField } from '../../ui/forms/field.tsx';
 import { useWords } from '../../words/words.ts';
 
-/** Subscribed models to tick; a key with wildcards keeps them, as text. */
+/** Lists subscribed models to tick; a key with wildcards keeps them, as text. */
 export function ModelChoice({ userId, first }: { userId: number | undefined; first: string }) {
   const { keys } = useWords();
   const me = useMe();

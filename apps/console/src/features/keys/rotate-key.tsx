@@ -9,7 +9,7 @@ import { KeySecretDialog } from './key-secret-dialog.tsx';
 const OVERLAPS = ['0', '60', '1440', '10080'] as const;
 const FIRST: (typeof OVERLAPS)[number] = '1440';
 
-/** Another secret with the same rights; the old one stays good for a while, so that programs can change over one by one. */
+/** Makes another secret with the same rights; the old one stays valid for a while, so that programs can change over one by one. */
 export function RotateKeyDialog({
   of: key,
   isOpen,

@@ -4,7 +4,7 @@ import { SLOWLY_LIVE } from '../../api/live.ts';
 import { useKeyFills } from './key-fill.tsx';
 import { fillOf } from '../../ui/charts/fill.ts';
 
-/** The longest window of a limit: a key that rests longer has all of it back. */
+/** Is the longest window of a limit: a key that rests longer has all of it back. */
 const WINDOW_MS = 24 * 3_600_000;
 
 export interface NearLimit {

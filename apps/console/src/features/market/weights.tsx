@@ -27,7 +27,7 @@ function classesInWords(
   return lines.length === 0 ? [of.plain] : lines;
 }
 
-/** One text for each tier: from which length of the prompt, and what counts how. */
+/** Returns one text for each tier: from which length of the prompt, and what counts how. */
 export function tiersInWords(
   tiers: PriceTag['tiers'],
   { words, locale }: Pick<Speech, 'words' | 'locale'>,

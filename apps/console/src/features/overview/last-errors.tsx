@@ -13,7 +13,7 @@ const SHOWN = 5;
 export const failedQuery = (userId: number, range: TimeRange) =>
   requestsQuery({ user_id: userId, outcome: 'upstream_failed', page_size: SHOWN }, range);
 
-/** The latest requests that failed because of an upstream; refusals of limits and funds are shown above. */
+/** Lists the latest requests that failed because of an upstream; refusals of limits and funds are shown above. */
 export function LastErrors({ range }: { range: TimeRange }) {
   const { overview } = useWords();
   const me = useMe();

@@ -7,7 +7,7 @@ export interface SettingsProps {
   onSettings: (settings: CallSettings) => void;
 }
 
-/** Closed until it is wanted: most conversations need none of it. */
+/** Is closed until it is wanted: most conversations need none of it. */
 export function CallSettingsFields({ settings, onSettings }: SettingsProps) {
   const { playground } = useWords();
   const change = (patch: Partial<CallSettings>): void => onSettings({ ...settings, ...patch });

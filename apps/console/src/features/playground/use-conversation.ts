@@ -117,7 +117,7 @@ function withText(turn: Turn, content: string): Turn {
   return { ...turn, content, tokens: { input, output: estimateTokens(content) } };
 }
 
-/** The turns that are sent to the model again: an answer that failed is none. */
+/** Returns the turns that are sent to the model again: an answer that failed is none. */
 function spoken(turns: readonly Turn[]): Turn[] {
   const kept: Turn[] = [];
   for (const turn of turns) {

@@ -13,7 +13,7 @@ import { useWords, type Words } from '../../words/words.ts';
 import { CreateTokenDialog } from './create-token.tsx';
 import { RevokeTokenDialog } from './revoke-token.tsx';
 
-/** Tokens for scripts; each can be revoked. */
+/** Lists tokens for scripts; each can be revoked. */
 export function AccessTokens() {
   const words = useWords();
   const { settings } = words;

@@ -9,7 +9,7 @@ export function PasswordForm() {
   return (
     <div className="max-w-sm">
       <ChangePasswordForm
-        // Again after each change: passwords do not stay on screen.
+        // The form is new after each change: passwords do not stay on screen.
         key={round}
         currentLabel={settings.currentPassword}
         look="secondary"

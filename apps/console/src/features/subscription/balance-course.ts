@@ -8,10 +8,7 @@ interface Bought {
   created_at: string;
 }
 
-/**
- * Tokens that were left at the end of each interval: those of now, with what was charged since and without what was bought since. null before
- * `from`, as far back as the purchases are known; the interval that has not ended has those of now.
- */
+/** Returns the tokens that were left at the end of each interval: those of now, with what was charged since and without what was bought since. They are null before `from`, as far back as the purchases are known; the interval that has not ended has those of now. */
 export function balanceCourse(
   statistics: UsageStatistics,
   { tokens, bought, from }: { tokens: number; bought: readonly Bought[]; from: number },

@@ -8,7 +8,7 @@ import { ChargeCost } from './charge-cost.tsx';
 const HEAD = 'px-4 h-9 text-tiny font-medium text-text-3';
 const CELL = 'px-4 h-9 tabular';
 
-/** A charge that adds up before one's eyes: tokens times weight, their sum, rounded up once. */
+/** Shows a charge that adds up: tokens times weight, their sum, rounded up once. */
 export function ChargeTable({ of: receipt }: { of: UsageReceipt }) {
   const { request, tables } = useWords();
   const { lines, charge } = receipt;

@@ -22,7 +22,7 @@ export interface Course {
   series: ChartSeries[];
 }
 
-/** The beginnings of all intervals: those without requests are in no answer, but on the axis. */
+/** Returns the beginnings of all intervals: those without requests are in no answer, but on the axis. */
 export function timesOf({ from, to, interval }: UsageStatistics): number[] {
   const step = STEP_MS[interval];
   const [start, end] = [Date.parse(from), Date.parse(to)];
@@ -119,7 +119,7 @@ export function countsOf(
   };
 }
 
-/** Latency over time; an interval without requests is a gap, not a zero. Needs statistics that are not grouped. */
+/** Returns latency over time; an interval without requests is a gap, not a zero. It needs statistics that are not grouped. */
 export function latencyOf(
   statistics: UsageStatistics,
   { measure, names }: { measure: LatencyMeasure; names: { p50: string; p95: string } },

@@ -8,7 +8,7 @@ interface OutcomeFilterProps {
   onChange: (value: string) => void;
 }
 
-/** Above the list alone: sums are not kept by outcome. */
+/** Filters the list alone: sums are not kept by outcome. */
 export function OutcomeFilter({ value, onChange }: OutcomeFilterProps) {
   const { tables, usage } = useWords();
   const named = OUTCOMES.map(({ name }) => ({ value: name, label: tables.outcomes[name].name }));

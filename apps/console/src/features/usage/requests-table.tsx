@@ -12,7 +12,7 @@ import { useRequestPath } from './request-path.ts';
 export type RequestColumn = 'key' | 'user' | 'upstream' | 'node';
 const OF_ACCOUNT: readonly RequestColumn[] = ['key'];
 
-/** Requests, newest first; each leads to its page. */
+/** Lists requests, newest first; each leads to its page. */
 export function RequestsTable({
   rows,
   show = OF_ACCOUNT,

@@ -55,7 +55,7 @@ export function groupOf(
   return groupsOf(ownerId).includes(group) ? group : 'model';
 }
 
-/** The groupings of sums: one account has one user, and upstreams are the operator's. */
+/** Returns the groupings of sums: one account has one user, and upstreams are the operator's. */
 export function groupsOf(ownerId: number | undefined): readonly UsageSearch['group'][] {
   return ownerId === undefined ? ['model', 'user', 'upstream', 'key'] : ['model', 'key'];
 }

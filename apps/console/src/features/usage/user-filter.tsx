@@ -8,7 +8,7 @@ interface UserFilterProps {
   onChange: (id: number | undefined) => void;
 }
 
-/** One account among however many: its name is typed, and the server's matches are offered while typing. */
+/** Chooses one account among however many: its name is typed, and the server's matches are offered while typing. */
 export function UserFilter({ value, onChange }: UserFilterProps) {
   const { usage } = useWords();
   const list = useId();

@@ -66,7 +66,7 @@ function Legend({
   );
 }
 
-/** The last thousand intervals at most: more are of no use in a screen reader. */
+/** Limits the table to the last thousand intervals: more are of no use in a screen reader. */
 const ROWS_MAX = 1_000;
 
 const ChartTable = memo(function ChartTable({

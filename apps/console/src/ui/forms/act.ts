@@ -3,7 +3,7 @@ import { failureOf } from '../../api/failure.ts';
 import { notify } from '../../browser/notices.ts';
 import { useWords } from '../../words/words.ts';
 
-/** An act behind one button: says what was done or why not, and refreshes what is on screen. */
+/** Performs an act behind one button: says what was done or why not, and refreshes what is on screen. */
 export function useAct<Input, Answer>({
   act,
   done,

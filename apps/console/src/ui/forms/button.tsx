@@ -58,7 +58,7 @@ export function Button({
   );
 }
 
-/** A button of one icon; its name is shown when it is pointed at. */
+/** Is a button of one icon; its name is shown when it is pointed at. */
 export function IconButton({
   label,
   className = '',

@@ -11,7 +11,7 @@ export interface FieldProps {
   help?: ReactNode;
 }
 
-/** Label above, help below, what is wrong below that. */
+/** Draws the label above, help below, and the fault below that. */
 function Frame({ name, label, help, children }: FieldProps & { children: ReactNode }) {
   return (
     <Base.Root name={name} className="flex flex-col gap-1">
@@ -69,7 +69,7 @@ export interface Option {
   label: string;
 }
 
-/** The browser's own list: every device knows how to show it. */
+/** Uses the browser's own list: every device knows how to show it. */
 export function SelectField({
   name,
   label,

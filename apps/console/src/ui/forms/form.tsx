@@ -24,7 +24,7 @@ export interface ActFormProps<Answer> {
 }
 
 /**
- * A form that acts once: sends its fields, shows the server's errors at their fields and the rest above its buttons. What it changed
+ * Is a form that acts once: it sends its fields, shows the server's errors at their fields and the rest above its buttons. What it changed
  * is asked for again, whatever it was: a few small requests cost less than a figure that is out of date.
  */
 export function ActForm<Answer>({

@@ -18,7 +18,7 @@ interface FoldedTableProps<Row> extends TableProps<Row> {
   head: (group: Group<Row>) => ReactNode;
 }
 
-/** A list that the browser holds whole: a short one stands as it is, a long one is folded into groups and shown part by part. The address names part and group. */
+/** Shows a list that the browser holds whole: a short one stays as it is, a long one is folded into groups and shown part by part. The address names part and group. */
 export function FoldedTable<Row>(props: FoldedTableProps<Row>) {
   const { groupOf, head, ...table } = props;
   const [{ part, open }, change] = useSearchState(search);

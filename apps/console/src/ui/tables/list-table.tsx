@@ -41,7 +41,7 @@ interface ListTableProps<Row> extends Omit<TableProps<Row>, 'rows' | 'sort' | 'o
   noMatch: ReactNode;
 }
 
-/** A list of the server: it searches, sorts, pages, and says how many rows there are. */
+/** Shows a list of the server, which searches, sorts, pages, and says how many rows there are. */
 export function ListTable<Row>({
   of: list,
   state: { page, q, sort },

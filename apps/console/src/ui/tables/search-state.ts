@@ -21,7 +21,7 @@ import type { Search } from '../../search.ts';
 export const z = { coerce, enum: oneOf, int, iso, literal, object, positive, regex, string };
 export type SearchOf<Schema> = output<Schema>;
 
-/** A field of an address that may be absent; what is not understood counts as absent. */
+/** Describes a field of an address that may be absent; what is not understood counts as absent. */
 export function optional<Schema extends ZodMiniType>(schema: Schema) {
   return fallBack(mayBeAbsent(schema), undefined);
 }

@@ -1,6 +1,6 @@
 import type { Option } from '../forms/field.tsx';
 
-/** A choice outside forms, e.g. in a bar of filters: its label is for screen readers. */
+/** Is a choice outside forms, such as in a bar of filters: its label is for screen readers. */
 export function SelectFilter({
   label,
   value,

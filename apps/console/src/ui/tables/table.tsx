@@ -12,7 +12,7 @@ export interface Column<Row> {
   cell: (row: Row) => ReactNode;
   /** Figures stand right. */
   align?: 'right';
-  /** The server's name of this order; without one the column does not sort. */
+  /** Is the server's name of this order; without one the column does not sort. */
   sort?: string;
   /** Is hidden on screens narrower than this. */
   from?: 'sm' | 'md' | 'lg';

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, useState, type ReactElement } from 'react';
 const ROW_HEIGHT = 40;
 const OVERSCAN = 12;
 
-/** The rows of a long table that are near the window; empty space stands for the others, so that the page scrolls as if all were there. */
+/** Draws the rows of a long table that are near the window; empty space replaces the others, so that the page scrolls as if all were there. */
 export function WindowedRows({
   count,
   columns,

@@ -1,4 +1,4 @@
-/** By the code of the server's refusal; codes without an entry show the server's own words. */
+/** Holds texts by the code of the server's refusal; codes without an entry show the server's own words. */
 export const failures = {
   noAnswer: 'The server does not answer',
   noAnswerHelp: 'Check the connection, then try again.',

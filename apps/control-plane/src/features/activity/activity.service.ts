@@ -9,7 +9,7 @@ import { beforeCommit } from '../../platform/database/transactions.ts';
 import { canonicalJson } from '../../platform/idempotency/canonical-json.ts';
 import { maskSecrets } from './mask-secrets.ts';
 
-/** The person or program that acted; a `Caller` has this shape. */
+/** Is the person or program that acted; a `Caller` has this shape. */
 export interface Actor {
   userId: number | null;
   username: string | null;
@@ -36,7 +36,7 @@ export interface ChainVerdict {
   brokenAt: number | null;
 }
 
-/** The action of an entry that excuses others: its `after.entries` holds the id and hash of each entry that was emptied of the person it names. */
+/** Is the action of an entry that excuses others: its `after.entries` holds the id and hash of each entry that was emptied of the person it names. */
 export const ERASURE = 'user.erase';
 
 const GENESIS = '0'.repeat(64);

@@ -183,7 +183,7 @@ test('closings and reopenings are replayed to a Redis that lost the end of its f
     ]);
   await post('/models/unsubscribe', account.token, { model_id: closed.id });
   await post('/models/subscribe', account.token, { model_id: reopened.id, tokens: 0 });
-  // Opened long ago: nothing else of these subscriptions is recent.
+  // They were opened long ago: nothing else of these subscriptions is recent.
   await ledger.query(
     "UPDATE subscriptions SET created_at = now() - interval '1 hour', closed_at = closed_at - interval '1 hour' WHERE user_id = $1",
     [account.id],

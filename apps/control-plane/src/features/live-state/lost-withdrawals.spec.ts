@@ -29,7 +29,7 @@ afterAll(() => plane?.stop());
 const post = <Path extends string>(path: Path, account: TestAccount, body: unknown) =>
   plane.call('POST', path, { token: account.token, body });
 
-/** The end of the append-only file now; Redis writes every command before it answers. */
+/** Returns the end of the append-only file now; Redis writes every command before it answers. */
 function endOfFile(): { file: string; bytes: number } {
   const folder = path.join(plane.services.folder, 'redis', 'appendonlydir');
   const name = readdirSync(folder).find((each) => each.endsWith('.incr.aof'));

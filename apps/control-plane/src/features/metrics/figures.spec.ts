@@ -48,7 +48,7 @@ test('usage that was booked counts, with its lag, its request and the share of b
   const budgets = `${half}:0:1000000+5,${full}:0:1000000+5`;
   const event = usageEvent(40, { account, model, subscriptionId, final: { budgets } });
   const worker = plane.app.get(UsageWorker);
-  // Twice: a duplicate is not counted again.
+  // The event comes twice: a duplicate is not counted again.
   await worker.process([event]);
   await worker.process([event]);
   const text = await scrape('application/openmetrics-text');

@@ -13,7 +13,7 @@ interface FakeRefund {
 /** Serves the calls of Stripe's API that the product uses, over HTTP, in Stripe's encoding. */
 export class StripeServer {
   readonly refunds: FakeRefund[] = [];
-  /** The outcome of a refund: done, refused permanently, or done without an answer. */
+  /** Is the outcome of a refund: done, refused permanently, or done without an answer. */
   refunding: 'succeeded' | 'refused' | 'failed' | 'unanswered' = 'succeeded';
   private readonly answered = new Map<string, FakeRefund>();
   readonly sessions: { id: string; form: URLSearchParams; authorization: string | undefined }[] =

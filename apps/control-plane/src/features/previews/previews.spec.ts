@@ -162,7 +162,7 @@ describe('the preview of a refund', () => {
     await as(account)('POST', '/models/subscribe', { model_id: model.id, tokens: 1000 });
     for (const allowed_models of ['', '*', 'model-*', model.name, 'other', `${model.name}x`])
       await as(account)('POST', '/keys', { name: 'k', allowed_models });
-    // Temporary and in no list: the account does not know it as a key.
+    // The key is temporary and in no list: the account does not know it as a key.
     await as(account)('POST', '/playground/key', {});
     expect(await preview(account, `refund?model_id=${model.id}`)).toMatchObject({
       keys_affected: 4,

@@ -15,7 +15,7 @@ const DELETED_MS = 10 * 60_000;
 const FORGERY = { rule: 'redis_tampered', subject: 'usage' } as const;
 
 export interface JudgedFinals {
-  /** Everything else: withdrawals, which Redis' own functions make, and what cannot be read. */
+  /** Holds everything else: withdrawals, which Redis' own functions make, and what cannot be read. */
   believed: RelayedEvent[];
   /** Their nodes wait for an acknowledgement of them. */
   finals: RelayedEvent[];

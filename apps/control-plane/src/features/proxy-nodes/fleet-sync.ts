@@ -22,7 +22,7 @@ export class FleetSync {
     private readonly fleet: FleetStore,
   ) {}
 
-  /** `isWanted` selects nodes of the fleet; the caller has checked that they exist. */
+  /** Syncs the nodes that `isWanted` selects; the caller has checked that they exist. */
   async sync(isWanted: (node: KnownNode) => boolean): Promise<SyncResult> {
     const head = await this.publisher.publish();
     const known = await this.registry.look();

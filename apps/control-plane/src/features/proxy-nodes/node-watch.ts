@@ -8,7 +8,7 @@ export const SILENCE_MS = 10_000;
 export interface KnownNode {
   id: number;
   name: string;
-  /** The hashes of the node's own credentials; empty where it uses the fleet's. */
+  /** Holds the hashes of the node's own credentials; empty where it uses the fleet's. */
   credentialHashes: readonly string[];
   enabled: boolean;
   stopped: boolean;

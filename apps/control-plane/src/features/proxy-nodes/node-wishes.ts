@@ -45,7 +45,7 @@ function marksOf(name: string, hashes: readonly string[]): string[] {
   return hashes.map((hash) => credentialMark(name, hash));
 }
 
-/** The SHARDS of a live worker, where it is not the installation's: it would look for accounts in the wrong shards. */
+/** Returns the SHARDS of a live worker, where it is not the installation's: it would look for accounts in the wrong shards. */
 export function otherShardsOf(
   workers: readonly { isLive: boolean; report: Pick<NodeReport, 'abilities'> }[],
   shards: number,

@@ -14,7 +14,7 @@ interface RelayedPayload {
   of: string;
 }
 
-/** On the event itself: a `WeakMap` of some thousand events costs the collector 3 us an event. */
+/** Is a field on the event itself: a `WeakMap` of some thousand events costs the collector 3 us an event. */
 const READ = Symbol('payload');
 
 /** Reads the payload of an event once: its proof, its booking and its acknowledgement all need it. */

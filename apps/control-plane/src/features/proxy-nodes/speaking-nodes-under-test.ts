@@ -46,7 +46,7 @@ export async function removed(...nodes: { id: number }[]): Promise<void> {
   for (const { id } of nodes) await admin('DELETE', `/proxy-nodes/${id}`);
 }
 
-/** Called by the spec that imports the parts: one control plane serves them all, and their nodes end with it. */
+/** Starts one control plane, which serves all parts, and whose nodes end with it; the spec that imports the parts calls it. */
 export function shareSpeakingNodes(): void {
   beforeAll(async () => {
     plane = await startControlPlane({ NODE_CREDENTIALS: `declared=${DECLARED},other=` });

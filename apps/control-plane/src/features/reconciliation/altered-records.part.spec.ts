@@ -54,7 +54,7 @@ async function customer(): Promise<Customer> {
   };
 }
 
-/** A request as Redis and the ledger see it: debited there, booked here. */
+/** Makes a request as Redis and the ledger see it: debited there, booked here. */
 async function use(
   tokens: number,
   { keyHash, ...parts }: Customer,

@@ -191,7 +191,7 @@ describe('balances in Redis', () => {
 
   test('that differ from the ledger only by what is on its way are left alone', async () => {
     const { account, model, id } = await subscribed(1_000);
-    // An event in the outbox that is not relayed: Redis has debited it, PostgreSQL has not.
+    // The event in the outbox is not relayed: Redis has debited it, PostgreSQL has not.
     const outbox = `${keysOf(plane, account.id, model.id).split(':')[0]}:outbox`;
     const event = await plane.app.get(REDIS).xadd(outbox, '*', 'rid', 'x');
     await plane.app.get(REDIS).hincrby(keysOf(plane, account.id, model.id), 'bal', -7);

@@ -52,7 +52,7 @@ const keyRecord = (hash = apiKey.hash): string => `${tag()}:key:${hash}`;
 const alerts = (rule: string, subject: string): Promise<{ severity: string }[]> =>
   ledger.query('SELECT severity FROM alerts WHERE rule = $1 AND subject = $2', [rule, subject]);
 
-/** A request as Redis and the ledger see it: debited there, booked here. */
+/** Makes a request as Redis and the ledger see it: debited there, booked here. */
 async function use(tokens: number, keyHash: string = apiKey.hash): Promise<void> {
   await redis.hincrby(keysOf(plane, account.id, parts.model.id), 'bal', -tokens);
   await plane.app

@@ -14,7 +14,7 @@ export class Route extends ChangedRow {
   @Column({ type: 'text' })
   upstreamModel: string;
 
-  /** The priority; nodes try the lowest first. */
+  /** Orders the routes; nodes try the lowest first. */
   @Column({ type: 'integer' })
   priority: number;
 

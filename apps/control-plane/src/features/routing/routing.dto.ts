@@ -16,7 +16,7 @@ export const createRouteSchema = z
   .strictObject({
     model_id: id,
     upstream_id: id.meta({ 'x-rules': [NO_EMBEDDINGS] }),
-    /** The upstream's name of the model; the default is the model's own name. It is printable, because it is written into the upstream's request. */
+    /** Is the upstream's name of the model; the default is the model's own name. It is printable, because it is written into the upstream's request. */
     upstream_model: nameText(256)
       .regex(new RegExp(PRINTABLE), 'must not hold control characters')
       .meta({ pattern: PRINTABLE })
@@ -26,7 +26,7 @@ export const createRouteSchema = z
     /** Is the share of requests within a priority. */
     weight: z.number().int().min(1).max(1_000_000).optional(),
     enabled: z.boolean().optional(),
-    /** The field for the default output limit; `auto` (the default) chooses it by the model's name. */
+    /** Is the field for the default output limit; `auto` (the default) chooses it by the model's name. */
     output_limit_field: z.enum(LIMIT_FIELD_SETTINGS).optional(),
     /** Is the context window in tokens, where this route has another one than its model. */
     context_window: z.number().int().min(1).max(100_000_000).nullable().optional(),

@@ -14,7 +14,7 @@ const familySchema = z
   .strictObject({
     family: nameText(128),
     owned_by: nameText(128),
-    /** Names with their possible continuations: `gpt-5` also matches `gpt-5-mini` and `gpt-5.1`, not `gpt-50`. The longest match decides. */
+    /** Holds names with their possible continuations: `gpt-5` also matches `gpt-5-mini` and `gpt-5.1`, not `gpt-50`. The longest match decides. */
     names: z.array(nameText(256)).min(1).max(NAMES_MAX),
     kind: z.enum(MODEL_KINDS),
     context_window: tokens,

@@ -96,7 +96,7 @@ const routingRows = z.strictObject({
     }),
   ),
   spokenProtocols: z.array(z.string()),
-  /** The imported table; null where the shipped one applies. */
+  /** Is the imported table; null where the shipped one applies. */
   families: modelFamilyTableSchema.nullable(),
 });
 

@@ -15,7 +15,7 @@ export class Snapshot {
   @Column({ type: 'text' })
   checksum: string;
 
-  /** A `SnapshotDocument` as it was published; every reader parses it, since an older release may have written it. */
+  /** Is a `SnapshotDocument` as it was published; every reader parses it, since an older release may have written it. */
   @Column({ type: 'jsonb' })
   document: object;
 

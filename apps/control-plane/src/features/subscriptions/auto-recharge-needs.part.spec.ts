@@ -66,7 +66,7 @@ test('one that cannot be recharged keeps no other from being served in the same 
     [refused.id, stuck.id, [stuck.id, refused.id, served.id]],
   );
   await plane.app.get(REDIS).hset(keysOf(plane, stuck.account.id, stuck.model.id), 'cseq', 0);
-  // Beyond what a number counts exactly; only a hand in the database writes it.
+  // The threshold is beyond what a number counts exactly; only a hand in the database writes it.
   await ledger.query(
     'UPDATE subscriptions SET auto_recharge_threshold = 9223372036854775807, auto_recharge_amount = 1 WHERE id = $1',
     [unreadable.id],

@@ -16,7 +16,7 @@ import {
 
 type Subscribed = Awaited<ReturnType<typeof subscribed>>;
 
-/** A budget of what auto-recharge of the account buys; a token of the model costs a micro-unit. */
+/** Sets a budget of what auto-recharge of the account buys; a token of the model costs a micro-unit. */
 const setBudget = async ({ account }: Subscribed, fields: object = {}) => {
   const budget = { of: 'purchases', unit: 'money', amount: '0.000060', period: 'month' };
   const scope = { user_id: account.id };

@@ -12,7 +12,7 @@ export interface RefundPreview {
   /** Counts the tokens that running requests hold. The unused part is refunded when they end. */
   held: number;
   refundMicros: bigint;
-  /** False while Redis does not answer: the tokens are then the ledger's, without later use. */
+  /** Is false while Redis does not answer: the tokens are then the ledger's, without later use. */
   isLive: boolean;
 }
 

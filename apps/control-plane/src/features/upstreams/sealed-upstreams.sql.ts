@@ -17,7 +17,7 @@ interface Source {
   query: (sql: string) => Promise<unknown[]>;
 }
 
-/** Upstream keys that are not sealed with the newest key, and those that no key opens: they are left as they are, nodes say so of their requests. */
+/** Returns upstream keys that are not sealed with the newest key, and those that no key opens: they are left as they are, and nodes report them with their requests. */
 export async function readSealed(
   source: Source,
   box: SecretBox,

@@ -2,12 +2,12 @@ import { z } from 'zod';
 
 const HEADERS_MAX = 32;
 const VALUE_CHARS_MAX = 2048;
-/** The usual part of RFC 9110 tokens, in lower case only: two spellings of one header could otherwise be sent side by side. */
+/** Matches the usual part of RFC 9110 tokens, in lower case only: two spellings of one header could otherwise be sent side by side. */
 const HEADER_NAME = /^[a-z0-9][a-z0-9_.-]{0,63}$/;
-/** Visible ASCII with inner spaces and tabs; no CR, LF or NUL could ever split a request (security S32). */
+/** Matches visible ASCII with inner spaces and tabs; no CR, LF or NUL could ever split a request (security S32). */
 const HEADER_VALUE = /^[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?$/;
 
-/** Belong to one connection (RFC 9110, 7.6.1) or to the framing of the message: the node's HTTP client writes them. */
+/** Lists headers that belong to one connection (RFC 9110, 7.6.1) or to the framing of the message: the node's HTTP client writes them. */
 const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',

@@ -14,7 +14,7 @@ export class Upstream extends KeptRow {
   @Column({ type: 'text' })
   baseUrl: string;
 
-  /** Bound to `id`: swapped between two rows it opens for neither (security S11). */
+  /** Is bound to `id`: swapped between two rows it opens for neither (security S11). */
   @Column({ type: 'text', nullable: true })
   sealedApiKey: string | null;
 
@@ -40,7 +40,7 @@ export class Upstream extends KeptRow {
   @Column({ type: 'integer', nullable: true })
   maxConcurrency: number | null;
 
-  /** Null: what is known of the host. */
+  /** Is null where what is known of the host decides. */
   @Column({ type: 'boolean', nullable: true })
   stopsBillingOnClose: boolean | null;
 

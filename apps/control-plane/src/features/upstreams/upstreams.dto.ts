@@ -18,7 +18,7 @@ import {
 import { nameText } from '../../platform/http/text-field.ts';
 import { upstreamHeadersSchema } from './upstream-headers.ts';
 
-/** Longer than any provider's own limit; a column of PostgreSQL would take two billion. */
+/** Is longer than any provider's own limit; a column of PostgreSQL would take two billion. */
 const TIMEOUT_MS_MAX = 3_600_000;
 const timeoutMs = z.number().int().min(1).max(TIMEOUT_MS_MAX);
 
@@ -53,7 +53,7 @@ const settings = z.strictObject({
     .nullable()
     .optional()
     .meta({ 'x-rules': [KEY_GIVEN_AGAIN] }),
-  /** Write-only: what the provider asks for, by its kind. `api_key` is short for `{"type": "api_key"}`. */
+  /** Is write-only: what the provider asks for, by its kind. `api_key` is short for `{"type": "api_key"}`. */
   auth: upstreamAuthSchema.optional().meta({ 'x-rules': [ONE_CREDENTIAL, AUTH_NOT_TAKEN] }),
   headers: upstreamHeadersSchema.optional(),
   connect_timeout_ms: timeoutMs.optional(),
@@ -61,9 +61,9 @@ const settings = z.strictObject({
   idle_timeout_ms: timeoutMs.optional(),
   total_timeout_ms: timeoutMs.optional(),
   max_concurrency: z.number().int().min(1).max(1_000_000).nullable().optional(),
-  /** Null: what is known of the host. */
+  /** Is null where what is known of the host decides. */
   stops_billing_on_close: z.boolean().nullable().optional(),
-  /** Null: what is known of the host. */
+  /** Is null where what is known of the host decides. */
   endpoints: z.array(z.enum(FURTHER_ENDPOINTS)).max(FURTHER_ENDPOINTS.length).nullable().optional(),
   passes_file_ids: z.boolean().optional(),
   /** Is `all` by default at the vendor's own address, else `known`. */

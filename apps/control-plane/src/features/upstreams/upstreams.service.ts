@@ -195,7 +195,7 @@ export class UpstreamsService {
       throw invalidField('protocol', EMBEDDINGS_ARE_ROUTED);
   }
 
-  /** The given fields as columns; the secret is not among them. */
+  /** Returns the given fields as columns; the secret is not among them. */
   private async columnsOf(body: UpdateUpstream): Promise<Partial<Upstream>> {
     const baseUrl =
       body.base_url === undefined ? undefined : await this.checkedBaseUrl(body.base_url);

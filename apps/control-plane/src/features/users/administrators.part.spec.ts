@@ -64,7 +64,7 @@ describe('administrators', () => {
   test('a name that looks like an existing one is refused, however it is written and at the same moment (S59)', async () => {
     const create = (username: string) => asAdmin('POST', '/users', { username });
     expect((await create('mAdeline1')).status).toBe(201);
-    // Cyrillic а, е and А; Greek ο is refused likewise; l for 1; rn for m; letters that NFKC folds.
+    // The names have Cyrillic а, е and А; Greek ο is refused likewise; l for 1; rn for m; letters that NFKC folds.
     for (const username of [
       'm\u0430deline1',
       'mad\u0435line1',

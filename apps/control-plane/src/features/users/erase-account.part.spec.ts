@@ -156,7 +156,7 @@ test('ledgers and log stay append-only for everything else, also for who says it
     "UPDATE activity_log SET action = 'x'",
     'DELETE FROM activity_log',
   ])
-    // Also for PostgreSQL's administrator; the control plane has not even the right to try.
+    // PostgreSQL's administrator is refused too; the control plane has not even the right to try.
     for (const [dataSource, refusal] of [
       [plane.administrator, 'append-only'],
       [plane.dataSource, 'permission denied'],

@@ -44,7 +44,7 @@ export class User extends KeptRow {
   @Column({ type: 'boolean', default: false })
   isDemo: boolean;
 
-  /** The ceilings of its keys' limits by name; 0 means none, and an absent one is the installation's. */
+  /** Holds the ceilings of its keys' limits by name; 0 means none, and an absent one is the installation's. */
   @Column({ type: 'jsonb' })
   ceilings: Partial<KeyLimits>;
 

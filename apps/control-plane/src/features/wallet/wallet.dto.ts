@@ -130,7 +130,7 @@ export type WalletLogResponse = z.output<typeof walletLogResponseSchema>;
 
 export type LogActor = Pick<WalletLogResponse, 'actor_role' | 'actor_user_id' | 'actor_name'>;
 
-/** `model` names the model whose tokens moved with the money. */
+/** Converts an entry; `model` names the model whose tokens moved with the money. */
 export function toWalletLogResponse(
   row: LedgerEntry,
   { model, actor }: { model: { id: number; name: string } | undefined; actor: LogActor },

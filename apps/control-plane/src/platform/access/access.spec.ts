@@ -20,7 +20,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => plane?.stop());
 
-/** Calls with unknown ids and no body: a caller that passes the guard is refused later, for another reason. A stream of events, which has no end, is asked for of an unknown account. */
+/** Calls routes with unknown ids and no body: a caller that passes the guard is refused later, for another reason. A stream of events, which has no end, is asked for of an unknown account. */
 const knock = (route: RouteEntry, token?: string, on: ControlPlane = plane) =>
   on.call(
     route.method,

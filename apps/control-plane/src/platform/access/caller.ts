@@ -30,7 +30,7 @@ export interface Identity {
 
 /** Describes the account behind a request. Its `role` is the role with which this request may act, which a token may narrow. */
 export interface Caller extends Visitor, Identity {
-  /** The entity tag that a record must have for a PUT to change it (If-Match). */
+  /** Is the entity tag that a record must have for a PUT to change it (If-Match). */
   ifMatch?: string | undefined;
 }
 

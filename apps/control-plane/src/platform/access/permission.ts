@@ -1,6 +1,6 @@
 import { SetMetadata, type CustomDecorator } from '@nestjs/common';
 
-/** `public` admits anyone, `user` an active account for its own data, `admin` administrators. */
+/** Is `public` for anyone, `user` for an active account and its own data, `admin` for administrators. */
 export type PermissionLevel = 'public' | 'user' | 'admin';
 export const PERMISSION = 'tollgate:permission';
 

@@ -14,7 +14,7 @@ export interface BackgroundServiceOptions {
   readonly retryMs?: number;
   /** Is the text that is logged when a series of failures begins. */
   readonly failing: string;
-  /** True to stop the service before the server closes; the default is after. */
+  /** Is true to stop the service before the server closes; the default is after. */
   readonly stopsFirst?: boolean;
 }
 

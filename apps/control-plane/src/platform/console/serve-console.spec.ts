@@ -41,7 +41,7 @@ interface Raw {
   body: Buffer;
 }
 
-/** Bytes as they come: `fetch` would decode them, and resolve dots in paths. */
+/** Returns bytes as they come: `fetch` would decode them, and resolve dots in paths. */
 function ask(
   target: string,
   { method = 'GET', headers = BROWSER }: { method?: string; headers?: object } = {},

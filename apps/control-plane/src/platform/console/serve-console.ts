@@ -15,10 +15,10 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 const BASE = '<base href="/" />';
-/** First segments that are never a page: an unknown address there stays an error in JSON. */
+/** Lists first segments that are never a page: an unknown address there stays an error in JSON. */
 const NOT_PAGES = new Set(['admin-api', 'v1', 'api', 'internal', 'webhooks', 'healthz', 'readyz']);
 
-/** The console at `/`: its files, and its one page at every address that a browser asks for and nothing else answers. */
+/** Serves the console at `/`: its files, and its one page at every address that a browser asks for and nothing else answers. */
 export function serveConsole({ page, files }: ConsoleFiles) {
   return (request: Request, response: Response, next: NextFunction): void => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return next();
@@ -64,13 +64,13 @@ function sendFile(request: Request, response: Response, file: ConsoleFile): void
 }
 
 function pickVariant(request: Request, file: ConsoleFile): [Buffer, string | undefined] {
-  // Asked one by one: browsers name them all with equal weight, and brotli is the smallest.
+  // Encodings are asked one by one: browsers name them all with equal weight, and brotli is the smallest.
   if (file.brotli && request.acceptsEncodings('br')) return [file.brotli, 'br'];
   if (file.gzip && request.acceptsEncodings('gzip')) return [file.gzip, 'gzip'];
   return [file.plain, undefined];
 }
 
-/** A weak comparison: one file has one tag in all its encodings. */
+/** Compares weakly: one file has one tag in all its encodings. */
 function sendUnlessKnown(
   request: Request,
   response: Response,

@@ -21,14 +21,14 @@ export const ADVISORY_LOCKS = {
 
 /** Is the first of two numbers; the second names what is locked. */
 export const ADVISORY_LOCK_FAMILIES = {
-  /** Keyed by the shard's index: one replica fills a shard at a time. */
+  /** Is keyed by the shard's index: one replica fills a shard at a time. */
   shardRebuild: 7_001_003,
   /** Is keyed by the shard's index; bookings of usage share it, and a change of epoch has it alone. */
   shardEpoch: 7_001_004,
-  /** Keyed by the account's id: one key is made at a time. */
+  /** Is keyed by the account's id: one key is made at a time. */
   keysOfAccount: 7_001_030,
-  /** Keyed by the hash of a skeleton: accounts of names that look alike are made one at a time. */
+  /** Is keyed by the hash of a skeleton: accounts of names that look alike are made one at a time. */
   lookalikes: 7_001_032,
-  /** Keyed by the dead letter's id, modulo 2^31: one person resolves it at a time. */
+  /** Is keyed by the dead letter's id, modulo 2^31: one person resolves it at a time. */
   deadLetter: 7_001_031,
 } as const;

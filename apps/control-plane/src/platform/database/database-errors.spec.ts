@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { isConnectionFailure } from './database-errors.ts';
 
 test('a Redis that does not answer is an outage, not a bug', async () => {
-  // Port 1: nothing listens.
+  // No server listens on port 1.
   const redis = new Redis({
     port: 1,
     host: '127.0.0.1',

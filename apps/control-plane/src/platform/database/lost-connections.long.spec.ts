@@ -23,7 +23,7 @@ test('a connection that breaks at any point of a checkout does not end the proce
   expect(broken).toBeGreaterThanOrEqual(100);
 }, 90_000);
 
-/** Linux' timers of the connections to this port: `02` probes an idle one. https://docs.kernel.org/networking/proc_net_tcp.html */
+/** Returns Linux' timers of the connections to this port: `02` probes an idle one. https://docs.kernel.org/networking/proc_net_tcp.html */
 function timersOf(port: number): string[] {
   const remote = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
   return readFileSync('/proc/net/tcp', 'utf8')

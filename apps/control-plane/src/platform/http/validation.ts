@@ -8,7 +8,7 @@ interface Issue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
   /** Is zod's list of unknown fields, which carries no path of its own. */
   readonly keys?: readonly string[];
-  /** zod's kind of issue; `custom` is one of our rules. */
+  /** Is zod's kind of issue; `custom` is one of our rules. */
   readonly code?: string;
 }
 

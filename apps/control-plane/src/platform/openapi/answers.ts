@@ -12,7 +12,7 @@ export interface AnswersNote {
   refuses: readonly RefusalCode[];
   /** Is true when `?format=csv` returns a file. */
   isAlsoCsv: boolean;
-  /** True for server-sent events; the schema then describes one event. */
+  /** Is true for server-sent events; the schema then describes one event. */
   isStream: boolean;
 }
 

@@ -9,7 +9,7 @@ import { RouteTable } from './route-table.ts';
 import { REFUSALS } from '../http/refusals.ts';
 
 const COMMITTED = path.join(import.meta.dirname, '../../../../../libs/admin-client/openapi.json');
-/** Not for callers of the interface: the document itself, its page, and what proves itself by other means than a session. */
+/** Matches paths that are not for callers of the interface: the document itself, its page, and what proves itself by other means than a session. */
 const LEFT_OUT = /^\/(openapi\.json|docs(\/.*)?|webhooks\/.*|internal\/.*|metrics)$/;
 
 interface Operation {

@@ -10,7 +10,7 @@ export interface GuardedRequest {
   headers: Record<string, string>;
   policy: OutboundPolicy;
   timeoutMs: number;
-  /** The largest number of bytes to read of an answer; a longer answer is cut. */
+  /** Limits the bytes to read of an answer; a longer answer is cut. */
   bytesMax: number;
 }
 

@@ -108,7 +108,7 @@ export class Admitter {
     return this.#open(key, admission, { ...bound, granted: reply, windows });
   }
 
-  /** The first key that is not denied, and how it was answered; else how the first one was. */
+  /** Returns the first key that is not denied, and how it was answered; else how the first one was. */
   async #tryOthers(
     first: Trial,
     others: Keys,

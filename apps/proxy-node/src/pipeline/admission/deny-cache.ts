@@ -2,7 +2,7 @@ import type { ParsedApiKey } from '@tollgate/contracts';
 import type { RateName } from '@tollgate/keyspace';
 import type { Refusal } from '../../refusals.ts';
 
-/** No longer: the message that a limit was raised may be lost. */
+/** Is no longer, because the message that a limit was raised may be lost. */
 const REMEMBER_MS_MAX = 1_000;
 
 /** Identifies a caller and the model that it asks for. */

@@ -3,7 +3,7 @@ import type { RateName, WindowState } from '@tollgate/keyspace';
 
 type Counts = (typeof RATE_WINDOWS)[number]['counts'];
 const WINDOWS = new Map(RATE_WINDOWS.map((row) => [row.name, row]));
-/** The names of the headers for each thing that windows count; https://docs.anthropic.com/en/api/rate-limits#response-headers has the second half. */
+/** Holds the names of the headers for each thing that windows count; https://docs.anthropic.com/en/api/rate-limits#response-headers has the second half. */
 const ROWS = [...new Set(RATE_WINDOWS.map(({ counts }) => counts))].map((counts) => ({
   counts,
   limit: `x-ratelimit-limit-${counts}`,
@@ -80,7 +80,7 @@ function isTighter(one: WindowState, other: WindowState): boolean {
 let lastSecond = Number.NaN;
 let lastTime = '';
 
-/** Whole seconds of RFC 3339, rounded up: nothing is back before it. Requests of one second have it once. */
+/** Writes whole seconds of RFC 3339, rounded up: nothing is back before it. Requests of one second have it once. */
 function timeAfter(nowMs: number, waitMs: number): string {
   const second = Math.ceil((nowMs + waitMs) / 1_000);
   if (second !== lastSecond) lastTime = new Date(second * 1_000).toISOString().replace('.000', '');

@@ -4,12 +4,12 @@ import { ClientGone } from '../../http/read-body.ts';
 import { Refusal, retryHeaders } from '../../refusals.ts';
 import { SYSTEM_TIMERS, type Timers } from '../../timers.ts';
 
-/** The share of one subscription in the waiting requests of a process: one account cannot take all places. */
+/** Is the share of one subscription in the waiting requests of a process: one account cannot take all places. */
 const SUBSCRIPTION_SHARE = 1 / 4;
 const RETRY_MS = 1_000;
 
 export interface RechargeWaitsParts {
-  /** The longest wait of one request; 0 = requests do not wait. */
+  /** Limits the wait of one request; 0 means that requests do not wait. */
   waitMs: number;
   waitersMax: number;
   /** Makes auto-recharge look. */

@@ -38,7 +38,7 @@ export interface MeterContext {
   readonly drain: DrainLimits;
   readonly reasoning: ReasoningRate;
   readonly isBackground: boolean;
-  /** Called once the upstream has named an answer that it makes in the background, before the client knows of it. */
+  /** Is called once the upstream has named an answer that it makes in the background, before the client knows of it. */
   onBackground(seen: BackgroundSeen): void;
 }
 
@@ -77,7 +77,7 @@ export function meteredBy(meter: AnswerMeter, answer: Answer): Promise<Metered> 
 export interface AnswerMeter {
   /** Begins a new attempt: what an earlier one generated is dropped, as no client received it. */
   begin(): StreamSink;
-  /** When the client leaves, reads the answer on for its usage, or closes it where that ends the bill; keeps the client's connection alive while the upstream is silent. */
+  /** Watches the request: when the client leaves, it reads the answer on for its usage, or closes it where that ends the bill; it keeps the client's connection alive while the upstream is silent. */
   watch(flight: Flight): void;
   /** Passes the answer on, all but its end. The listener is called once. */
   read(answer: Answer, listener: MeteredListener): void;
@@ -91,7 +91,7 @@ export interface AnswerMeter {
   costOfContinued(): AttemptCost;
   /** The request failed permanently after its stream had begun: reports the error in the stream. */
   fail(error: unknown): void;
-  /** The node stops and waits no longer: ends the answer now, in its protocol's words. */
+  /** Ends the answer now, in its protocol's words: the node stops and waits no longer. */
   cut(): void;
   /** Releases what the meter holds; the caller always calls it last. */
   close(): void;

@@ -3,7 +3,7 @@ import type { StoredResponse } from '@tollgate/protocols';
 
 export type WholeCalls = Pick<StoredResponse, 'calls' | 'callArguments'>;
 
-/** The calls of tools in one answer, and their arguments: in a stream from its text, of a whole answer as it was read. */
+/** Counts the calls of tools in one answer, and their arguments: in a stream from its text, of a whole answer as it was read. */
 export class CallCount {
   #calls = 0;
   readonly #streamed = new ArgumentCounter();

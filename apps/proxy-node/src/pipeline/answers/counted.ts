@@ -12,7 +12,7 @@ export interface Counted {
   basis: ChargeBasis;
   /** Is the reason why the upstream's report was not believed, or why an operator should look at it. */
   doubt: Doubt | null;
-  /** Prompt tokens that the upstream reported above their bound: they are not charged. */
+  /** Counts the prompt tokens that the upstream reported above their bound: they are not charged. */
   excessTokens: number;
   /** Counts the output above the limit that the upstream was given, or null when there was none. */
   overrun: Overrun | null;

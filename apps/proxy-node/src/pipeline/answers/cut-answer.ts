@@ -65,7 +65,7 @@ export class CutAnswer extends UpstreamFailure {
     return { ask: rest, outputLimit: outputTokens, isPrefill };
   }
 
-  /** No upstream continues it: the stream ends as one that broke. */
+  /** Ends the stream as one that broke: no upstream continues it. */
   async giveUp(error: UpstreamError): Promise<Metered> {
     return this.#end(await this.#counted, error);
   }

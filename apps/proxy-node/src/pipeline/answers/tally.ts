@@ -99,7 +99,7 @@ export class Tally {
     return this.#isCountingPrompt && this.#textTokens === null;
   }
 
-  /** A running count that is never above the true one; a long prompt counts from the moment its tokens are known. */
+  /** Returns a running count that is never above the true one; a long prompt counts from the moment its tokens are known. */
   soFar(reported: Reported): TokenUsage {
     const judged = judgedReport(reported, this.#bounds);
     const prompt = promptReported(judged);

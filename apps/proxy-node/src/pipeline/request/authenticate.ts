@@ -7,7 +7,7 @@ import { Refusal } from '../../refusals.ts';
 /** Keys presented, in the order in which they are tried; never empty. Whether one is valid is decided where the live record is read. */
 export type Credentials = readonly [ParsedApiKey, ...ParsedApiKey[]];
 
-/** More than the longest key ever issued; a longer one is not worth hashing. */
+/** Is more than the longest key ever issued; a longer one is not worth hashing. */
 const KEY_CHARS_MAX = 256;
 
 /**

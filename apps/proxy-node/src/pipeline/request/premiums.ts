@@ -18,7 +18,7 @@ import type { ChargedPrice } from '../../journal/open-hold.ts';
 /** Is in millionths. */
 const MULTIPLIER_OF_ONE = 1_000_000;
 
-/** At which price a request runs, and which of its fields may not pass. */
+/** Says at which price a request runs, and which of its fields may not pass. */
 export interface Terms {
   readonly price: ChargedPrice;
   readonly dropped: readonly DroppedField[];

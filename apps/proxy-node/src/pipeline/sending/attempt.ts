@@ -75,7 +75,7 @@ export function answerOf(flight: Flight): Promise<Answer> {
   return new Promise((resolve, reject) => flight.answerTo({ answered: resolve, failed: reject }));
 }
 
-/** One attempt at an upstream, counted in and, once, out again; what it says of the route's health goes to routing. */
+/** Is one attempt at an upstream, counted in and, once, out again; what it says of the route's health goes to routing. */
 export class Attempt implements Flight, Answer {
   readonly candidate: Candidate;
   readonly exchange: Exchange;

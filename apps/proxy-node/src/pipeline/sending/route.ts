@@ -30,7 +30,7 @@ export interface Routing {
   /** Is the session that the request belongs to; null when there is none. */
   session: string | null;
   health: UpstreamHealth;
-  /** The account of the request: a route may rest for one account alone. */
+  /** Is the account of the request: a route may rest for one account alone. */
   accountId: number;
   now: number;
   random: () => number;

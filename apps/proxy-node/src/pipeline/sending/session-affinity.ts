@@ -6,7 +6,7 @@ import { namedSession } from '../../http/named-scopes.ts';
 /** Providers cache no prompt below about 1,024 tokens, so what begins alike for so many bytes is what can be found again. */
 const CACHED_PREFIX_BYTES = 4_096;
 /**
- * The rank of a route for a session, by weighted rendezvous hashing: every node of the fleet ranks alike without a memory, and a route that rests or is removed
+ * Returns the rank of a route for a session, by weighted rendezvous hashing: every node of the fleet ranks alike without a memory, and a route that rests or is removed
  * moves its own sessions alone. The logarithm gives each route a share of the sessions that is proportional to its weight.
  */
 export function rankFor(session: string, { id, weight }: { id: number; weight: number }): number {

@@ -33,7 +33,7 @@ const candidates: Candidate[] = LIMITS.map((_, at) => ({
   },
 }));
 
-/** Mulberry32: the same draws each run. */
+/** Draws by Mulberry32: the draws are the same in each run. */
 function drawn(seed: number): () => number {
   let state = seed;
   return () => {

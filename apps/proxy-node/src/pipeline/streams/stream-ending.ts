@@ -106,7 +106,7 @@ export interface Standing {
   readonly firstTokenMs: number | null;
 }
 
-/** The end of a cut answer that no upstream continues: what became of the request meanwhile decides, else it is an answer that broke. */
+/** Ends a cut answer that no upstream continues: what became of the request meanwhile decides, else it is an answer that broke. */
 export function endOfCut(
   { reply, delivered }: Pick<MeterContext, 'reply' | 'delivered'>,
   { reader, stopReason, firstTokenMs }: Standing,

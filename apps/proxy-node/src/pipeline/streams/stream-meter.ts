@@ -37,7 +37,7 @@ const TAKEN_IN_PART: StreamEvent = { kind: 'taken', hasRest: true };
 const NO_LOAD: Load = { bytes: NO_BYTES };
 
 /**
- * Upstream bytes in, client bytes out, counted in between: `streamStep` decides, this class counts, reads and writes. Nothing is collected but the preamble: a
+ * Turns upstream bytes into client bytes and counts in between: `streamStep` decides, this class counts, reads and writes. Nothing is collected but the preamble: a
  * slow client pauses the upstream's parser, and so does a hold that is used up, until it has grown.
  */
 export class StreamMeter implements AnswerMeter, BodyConsumer, Ticking {

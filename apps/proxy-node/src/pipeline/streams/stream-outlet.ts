@@ -4,7 +4,7 @@ import { monotonicMs } from '../../monotonic-ms.ts';
 import type { MeterContext } from '../answers/answer-meter.ts';
 import { Preamble } from './preamble.ts';
 
-/** The client's end of a stream: the preamble that waits for content, and a client that reads slower than bytes come. */
+/** Is the client's end of a stream: the preamble that waits for content, and a client that reads slower than bytes come. */
 export class StreamOutlet {
   readonly #reply: ClientReply;
   readonly #delivered: Delivered | null;

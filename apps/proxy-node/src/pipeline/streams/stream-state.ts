@@ -72,11 +72,11 @@ export type Closing =
   | 'finished'
   /** Ends with the error that the upstream stated. */
   | 'stated'
-  /** With an error of the gateway's: the upstream broke off. */
+  /** Ends with an error of the gateway's: the upstream broke off. */
   | 'broken'
   /** The stream ends like one that met its limit. */
   | 'finished_early'
-  /** With an error of the gateway's: it was stopped. */
+  /** Ends with an error of the gateway's: it was stopped. */
   | 'stopped'
   /** The connection is cut: the answer itself continues. */
   | 'severed'

@@ -112,7 +112,7 @@ function flushed(state: Fields, reader: Reader, facts: StreamFacts): Actions {
   const { hasBegun: hadBegun } = state;
   const actions = pass(state, reader, facts);
   if (hadBegun || !state.hasBegun || reader.state !== 'running') return actions;
-  // An answer in one piece, which says that it is made in the background: nothing more is streamed.
+  // The answer comes in one piece, which says that it is made in the background: nothing more is streamed.
   return [{ kind: 'note_background' }, { kind: 'commit' }, end(state, 'completed', 'finished')];
 }
 

@@ -43,7 +43,7 @@ interface Identity {
   /** Is the time of the next fetch. */
   dueAt: number;
   failures: number;
-  /** The running fetch; there is at most one. */
+  /** Is the running fetch; there is at most one. */
   fetching: Promise<void> | null;
 }
 

@@ -4,7 +4,7 @@ import type { PacedAttempt } from './route-paces.ts';
 export interface CallDeadlines {
   /** The time from start to the first byte of the body, for JSON only, because a stream's first byte says nothing yet; null where no limit applies. */
   firstByteMs: number | null;
-  /** The time from start to the first content, for streams only: a JSON answer arrives completely or not at all. */
+  /** Limits the time from start to the first content, for streams only: a JSON answer arrives completely or not at all. */
   firstTokenMs: number | null;
   /** Is true when pieces without content, such as keep-alives, restart `firstTokenMs`. */
   isKeptByKeepAlives: boolean;

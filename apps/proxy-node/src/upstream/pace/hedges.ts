@@ -9,7 +9,7 @@ const SLOWER_THAN = 0.95;
 const HOUR_MS = 3_600_000;
 
 interface ModelRecord {
-  /** The latencies of the last streams in ms; a new one overwrites the oldest. */
+  /** Holds the latencies of the last streams in ms; a new one overwrites the oldest. */
   samples: number[];
   next: number;
   hourEndsAt: number;

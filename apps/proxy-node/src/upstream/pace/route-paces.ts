@@ -156,7 +156,7 @@ export class RoutePace {
 export interface PacedStake {
   /** Counts the tokens that its provider may bill if the attempt is abandoned. */
   readonly tokens: number;
-  /** True when another upstream may continue its answer; otherwise a silence is cut only late. */
+  /** Is true when another upstream may continue its answer; otherwise a silence is cut only late. */
   readonly isContinued: boolean;
   /** Returns true when no other route would be asked: the client has left, or the node stops. */
   isOver(): boolean;

@@ -21,7 +21,7 @@ const LOST: HoldEvent = { kind: 'turn', charge: 0, isEpochLost: true };
 
 const counted = (charge: number): HoldEvent => ({ kind: 'turn', charge, isEpochLost: false });
 
-/** All events in their order, each with its moment: the state, and what the last one asks for. */
+/** Returns, for all events in their order, each with its moment, the state and what the last one asks for. */
 function after(...events: [number, HoldEvent][]): {
   state: HoldState;
   actions: readonly HoldAction[];

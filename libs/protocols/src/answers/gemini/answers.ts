@@ -6,7 +6,7 @@ import { finishOf, partsOf, partText } from './gemini-parts.ts';
 import { GeminiTap } from './gemini-tap.ts';
 import { readGeminiUsage } from './gemini-usage.ts';
 
-/** Words of `google.rpc.ErrorInfo` and of `status`: a wrong key is a 400 like any wrong request. */
+/** Holds words of `google.rpc.ErrorInfo` and of `status`: a wrong key is a 400 like any wrong request. */
 export const GEMINI_ERROR_WORDS = {
   API_KEY_INVALID: 'auth',
   API_KEY_SERVICE_BLOCKED: 'auth',

@@ -1,7 +1,7 @@
 import { isRecord, nonEmpty, record, records, text } from '../../json/json-guard.ts';
 import type { JsonRecord } from '../../json/json-guard.ts';
 
-/** The first candidate; there is never another, as none is asked for. */
+/** Returns the first candidate; there is never another, as none is asked for. */
 function candidateOf(answer: JsonRecord): JsonRecord {
   return records(answer['candidates'])[0] ?? {};
 }
@@ -10,7 +10,7 @@ export function partsOf(answer: JsonRecord): JsonRecord[] {
   return records(record(candidateOf(answer)['content'])['parts']);
 }
 
-/** All text that a part generates; a call is its name and its arguments. */
+/** Returns all text that a part generates; a call is its name and its arguments. */
 export function partText(part: JsonRecord): string {
   if (isRecord(part['functionCall'])) {
     const { name, args } = part['functionCall'];

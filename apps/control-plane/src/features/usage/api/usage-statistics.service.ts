@@ -20,11 +20,11 @@ const SLICES_MAX = 3;
 const SHARES = [0.5, 0.9, 0.95, 0.99] as const;
 
 type SummedRow = Record<(typeof STATISTICS_SUMS)[number], number> & {
-  /** The start of the interval in Unix ms; thousands of timestamps cost more to parse than to write. */
+  /** Is the start of the interval in Unix ms; thousands of timestamps cost more to parse than to write. */
   at_ms: number;
   group_id: number | null;
   group_name: string | null;
-  /** The buckets of the histograms, comma-separated; a list of numbers costs more to read than to sum. */
+  /** Holds the buckets of the histograms, comma-separated; a list of numbers costs more to read than to sum. */
   durations: string;
   first_tokens: string;
 };

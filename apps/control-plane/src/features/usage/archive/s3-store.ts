@@ -13,7 +13,7 @@ export interface S3Settings {
   secretAccessKey: string;
   sessionToken?: string | undefined;
   region: string;
-  /** The address of a server other than AWS, for example `https://minio.example`; buckets are folders of it. */
+  /** Is the address of a server other than AWS, such as `https://minio.example`; buckets are folders of it. */
   endpoint?: string | undefined;
 }
 

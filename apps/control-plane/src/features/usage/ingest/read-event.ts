@@ -12,7 +12,7 @@ import { payloadOf } from '../../proxy-nodes/relayed-payload.ts';
 export interface ReadEvent {
   event: UsageEvent;
   relayed: RelayedEvent;
-  /** True when its node signed it: it states the whole charge of its request, whatever its delta and number. */
+  /** Is true when its node signed it: it states the whole charge of its request, whatever its delta and number. */
   isSigned: boolean;
   /** Is the start of the request, from its rid, in Unix ms. */
   beganAtMs: number;

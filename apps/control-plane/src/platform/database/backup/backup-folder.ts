@@ -22,7 +22,7 @@ const backupSchema = z.object({
   taken_at: z.iso.datetime(),
   /** Lists the names of the migrations that the database had. A release that lacks one cannot read the backup. */
   migrations: z.array(z.string()),
-  /** The tables in loading order: a referenced row comes before the rows that refer to it. */
+  /** Lists the tables in loading order: a referenced row comes before the rows that refer to it. */
   tables: z.array(tableSchema),
   partitions: z.array(z.object({ name: z.string(), parent: z.string(), bound: z.string() })),
   sequences: z.array(z.object({ name: z.string(), last: z.string() })),
