@@ -102,7 +102,19 @@ describe('a file of a journal', () => {
     const synced: string[] = [];
     const disk = { ...LOCAL_DISK, syncFolder: (path: string) => void synced.push(path) };
     new JournalFile(folder, 1, disk).close();
-    expect(synced).toEqual([folder, dirname(folder), dataDir]);
+    expect(synced).toEqual([folder, dirname(folder), dataDir, dirname(dataDir)]);
+  });
+
+  test.each([
+    ['EACCES', true],
+    ['EIO', false],
+  ])('is made where the folder above DATA_DIR fails with %s: %p', (code, isMade) => {
+    const syncFolder = (path: string): void => {
+      if (path === dirname(dataDir)) throw Object.assign(new Error(code), { code });
+    };
+    const make = (): void => new JournalFile(folder, 1, { ...LOCAL_DISK, syncFolder }).close();
+    if (isMade) make();
+    else expect(make).toThrow(code);
   });
 
   test('that is damaged is set aside under a name of its own each time, and counted', () => {

@@ -19,12 +19,18 @@ export function journalFolder(
 }
 
 /**
- * Syncs the folders of names, which a power loss would otherwise remove: those of new files in the journal's folder, the folder's own name, and the
- * journals' folder in DATA_DIR.
+ * Syncs the folders of names, which a power loss would otherwise remove: those of new files in the journal's folder, the folder's own name, the
+ * journals' folder in DATA_DIR, and DATA_DIR's own. A folder above DATA_DIR that this process may not read is the operator's, who made DATA_DIR in it.
  */
 export function syncNames(folder: string, disk: JournalDisk): void {
   const all = dirname(folder);
-  for (const one of [folder, all, dirname(all)]) disk.syncFolder(one);
+  const dataDir = dirname(all);
+  for (const one of [folder, all, dataDir]) disk.syncFolder(one);
+  try {
+    disk.syncFolder(dirname(dataDir));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
+  }
 }
 
 /** Returns the other journals in this DATA_DIR: of other workers, of workers that no longer exist, and of a node's former names. */
