@@ -19,7 +19,7 @@ export interface Verdict {
 }
 
 interface TestState {
-  currentTestName?: string;
+  currentTestName?: string | undefined;
 }
 
 const [, , root = '', roots = '[]', settings = '{}'] = process.argv;
@@ -42,16 +42,22 @@ function isOn(mutant: number): boolean {
 }
 
 function record(mutant: number): void {
+  const tests = reached.get(mutant) ?? new Set<string>();
+  reached.set(mutant, tests.add(testState()?.currentTestName ?? ''));
+}
+
+function testState(): TestState | undefined {
   const matchers = Reflect.get(globalThis, Symbol.for('$$jest-matchers-object')) as
     | { state: TestState }
     | undefined;
-  const tests = reached.get(mutant) ?? new Set<string>();
-  reached.set(mutant, tests.add(matchers?.state.currentTestName ?? ''));
+  return matchers?.state;
 }
 
 async function judged({ mutant, spec, names }: Order): Promise<Verdict> {
   on = mutant;
   reached.clear();
+  // What a spec loads before its first test belongs to no test of the spec before it.
+  Object.assign(testState() ?? {}, { currentTestName: undefined });
   const { results } = await runCLI(argumentsFor(spec, names) as never, [root]);
   const failed = results.testResults.flatMap(({ testFilePath, testResults, testExecError }) => [
     ...testResults.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName),
