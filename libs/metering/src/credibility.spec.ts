@@ -45,6 +45,13 @@ describe('judgeUsage', () => {
     },
   );
 
+  test.each([
+    ['prompt', { input: Number.MAX_SAFE_INTEGER, cacheRead: 1 }],
+    ['output', { output: Number.MAX_SAFE_INTEGER, audioOutput: 1 }],
+  ])('bills nothing where the sum of one side alone is no count: %s', (_side, counts) => {
+    expect(judgeUsage({ ...NO_USAGE, ...counts }, BOUNDS).doubt).toBe('not_a_count');
+  });
+
   test('charges no more calls of a tool than were asked for, none that were not, and as many tokens', () => {
     const searched = (searches: number, asked: number | undefined) =>
       judgeUsage(

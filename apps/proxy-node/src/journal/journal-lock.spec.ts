@@ -76,6 +76,19 @@ describe('the lock of a journal', () => {
     next.release();
   });
 
+  test('is asked for until its time is over, and not again', async () => {
+    let tries = 0;
+    const take = (): JournalLock | undefined => {
+      tries += 1;
+      return undefined;
+    };
+    const monotonicNow = (): number => (tries > 1 ? 150 : 50);
+    await expect(lockJournal(folder, 100, { tryLock: take, monotonicNow })).rejects.toThrow(
+      JournalLocked,
+    );
+    expect(tries).toBe(2);
+  });
+
   test('is refused to the same process', () => {
     const first = tryLock(folder);
     expect(tryLock(folder)).toBeUndefined();

@@ -66,7 +66,11 @@ describe('Journal', () => {
     };
     const options = { folder, log: silent, fileBytesMax: 2_000, disk, timers: time.timers };
     const { journal } = await Journal.open(options);
-    journal.onCarry = (place) => crowded.push(place);
+    const files: number[] = [];
+    journal.onCarry = (place) => {
+      crowded.push(place);
+      files.push(journalFileNumbers(folder).length);
+    };
     const old = journal.appendLive(admittedLine(openHold()));
     for (let index = 0; index < 40; index++) {
       const request = openHold();
@@ -78,6 +82,7 @@ describe('Journal', () => {
     await time.pass(1_000);
     expect(journalFileNumbers(folder)[0]).toBe(1);
     expect(crowded.every((place) => place === old) && crowded.length > 0).toBe(true);
+    expect(Math.min(...files)).toBeGreaterThan(4);
     journal.release(old);
     await time.pass(1_000);
     expect(journalFileNumbers(folder)).toHaveLength(1);

@@ -76,6 +76,8 @@ describe('plain tokens of a hold', () => {
     expect(plainTokensOf(free, { promptTokens: 7, outputTokens: 90 })).toEqual({
       ...{ rate: 0, base: 97 },
     });
+    const least = { ...free, weight_output: 1_000 };
+    expect(plainTokensOf(least, { promptTokens: 7, outputTokens: 90 }).rate).toBe(1_000_000_000);
     const priced = { ...free, weight_output: 1_000_000 };
     expect(plainTokensOf(priced, { promptTokens: 7, outputTokens: 0 })).toEqual({
       ...{ rate: 0, base: 7 },

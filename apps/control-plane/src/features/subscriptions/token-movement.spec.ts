@@ -51,6 +51,12 @@ describe('moveTokens', () => {
       { fromBalance: -30, overdraft: -20 },
     ],
     [
+      'a correction of one token',
+      { balance: 100, overdraft: 0, consumed: 5 },
+      -1,
+      { fromBalance: -1, overdraft: 0 },
+    ],
+    [
       'a correction before its charge',
       { balance: 100, overdraft: 0, consumed: 0 },
       -30,

@@ -97,3 +97,23 @@ test('lines that could not be read are reported from the first one on', async ()
     expect(reported).toEqual([{ lines: 1 }]);
   });
 });
+
+test('all journals that were adopted are retired, and given back where they could not be', async () => {
+  await withDataDir(async (dataDir) => {
+    const folders = ['one', 'two', 'three'].map((node) =>
+      journalFolder(dataDir, { node, worker: 0 }, LOCAL_DISK),
+    );
+    for (const folder of folders) {
+      const { journal } = await Journal.open({ folder, log: silent });
+      journal.appendLive(finalText(openHold()));
+      journal.close();
+    }
+    const adopted = await adoption(emptyReplay(), dataDir, { worker: 0 });
+    expect(adopted.finals).toHaveLength(3);
+    expect(folders.map((folder) => tryLock(folder))).toEqual([undefined, undefined, undefined]);
+    adopted.release();
+    const again = await adoption(emptyReplay(), dataDir, { worker: 0 });
+    again.retire();
+    expect(folders.map((folder) => existsSync(folder))).toEqual([false, false, false]);
+  });
+});

@@ -1,14 +1,20 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import {
   hashCredential,
   isUploadProven,
   JOURNAL_BODY_BYTES_MAX,
   JOURNAL_FINALS_MAX,
   JOURNAL_HEADERS,
+  JOURNAL_PATH,
   journalUploadSchema,
 } from '@tollgate/contracts';
 import { openHold } from '../../../test/usage/holds.ts';
 import { finalOf, usageOf } from '../../../test/usage/metered-redis.ts';
+import { silent } from '../../../test/usage/open-recorder.ts';
 import { ManualTime } from '../../testing/manual-time.ts';
 import { JournalUplink, type JournalPost, type JournalUplinkOptions } from './journal-uplink.ts';
 import type { PendingFinal } from './settler.ts';
@@ -164,6 +170,13 @@ test('an upload has no more finals and bytes than the control plane takes; one t
   expect(posts.map(ridsOf)).toEqual([rids.slice(0, 2), rids.slice(2), [large]]);
   for (const { body } of posts.slice(0, 2))
     expect(Buffer.byteLength(body)).toBeLessThanOrEqual(JOURNAL_BODY_BYTES_MAX);
+  posts = [];
+  for (let index = 0; index < JOURNAL_FINALS_MAX; index += 1)
+    offer(JSON.stringify('x'.repeat(400)));
+  await time.pass(50);
+  expect(posts.length).toBeGreaterThan(1);
+  for (const { body } of posts)
+    expect(Buffer.byteLength(body)).toBeLessThanOrEqual(JOURNAL_BODY_BYTES_MAX);
 });
 
 test('without the address of a control plane, and once closed, nothing is handed over', async () => {
@@ -179,4 +192,29 @@ test('without the address of a control plane, and once closed, nothing is handed
   offer();
   await time.pass(10_000);
   expect([posts.length, booked]).toEqual([1, []]);
+});
+
+test('an upload is a POST with its proof, and its receipt is read', async () => {
+  const asked: unknown[] = [];
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const { 'content-type': type, [JOURNAL_HEADERS.node]: node } = request.headers;
+      asked.push([request.method, request.url, type, node]);
+      const rids = ridsOf({ body } as JournalPost);
+      response.end(JSON.stringify({ booked: rids }));
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const received = Promise.withResolvers<readonly string[]>();
+  const { port } = server.address() as AddressInfo;
+  const controlPlaneUrl = `http://127.0.0.1:${port}/`;
+  uplink = new JournalUplink({
+    ...{ controlPlaneUrl, credential: CREDENTIAL, node: NODE, log: silent },
+    ...{ now: time.now, timers: time.timers, onBooked: received.resolve },
+  });
+  const rid = offer();
+  await time.pass(50);
+  expect(await received.promise).toEqual([rid]);
+  expect(asked).toEqual([['POST', JOURNAL_PATH, 'application/json', NODE]]);
+  server.close();
 });

@@ -279,3 +279,12 @@ describe('Settler', () => {
     expect([most, settler.unsettled]).toEqual([128, 0]);
   });
 });
+
+test('when Redis returns, what it never confirmed comes before what it may have lost', async () => {
+  const bench = new Bench(SETTLED('open'), 'lost');
+  const [settled, unconfirmed] = [bench.add(), bench.add()];
+  await time.pass(0);
+  bench.settler.replay();
+  await time.pass(0);
+  expect(bench.asked.map(({ rid }) => rid)).toEqual([settled, unconfirmed, unconfirmed, settled]);
+});

@@ -1,0 +1,30 @@
+import { expect, test } from '@jest/globals';
+import { WaitingLines } from './waiting-lines.ts';
+
+test('the live lines that fit are written in their order, and the others wait in theirs', () => {
+  const lines = new WaitingLines();
+  for (const text of ['aaaa', 'other', 'bbbb', 'cc', 'dddd'])
+    lines.add({ text, isLive: text !== 'other' });
+  const written: string[] = [];
+  const write = (bytes: Buffer): void => void written.push(bytes.toString());
+  lines.writeLive(10, write);
+  expect([written, lines.count, lines.bytes, lines.hasLive]).toEqual([['aaaabbbbcc'], 2, 9, true]);
+  lines.writeLive(3, write);
+  lines.writeAll(write);
+  expect([written, lines.count, lines.hasLive]).toEqual([
+    ['aaaabbbbcc', '', 'otherdddd'],
+    0,
+    false,
+  ]);
+});
+
+test('lines that could not be written continue to wait', () => {
+  const lines = new WaitingLines();
+  lines.add({ text: 'line', isLive: true });
+  const fail = (): void => {
+    throw new Error('EIO');
+  };
+  expect(() => lines.writeAll(fail)).toThrow('EIO');
+  expect(() => lines.writeLive(10, fail)).toThrow('EIO');
+  expect(lines.count).toBe(1);
+});
