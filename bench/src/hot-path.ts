@@ -165,7 +165,7 @@ function worseIn(sets: Measured): Map<string, string> {
   return worse;
 }
 
-/** Requests a second; others come as fast as they are answered. */
+/** Holds the requests a second; others come as fast as they are answered. */
 const PROFILED_RATES: Readonly<Record<string, number>> = { quiet: 100, steady: 200 };
 
 async function profile(kind: string): Promise<void> {

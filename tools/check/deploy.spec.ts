@@ -19,7 +19,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-/** Values as an operator's file would give them. */
+/** Returns the values as an operator's file would give them. */
 function filledIn(environment: Record<string, string>): Record<string, string> {
   const secret = (name: string): string => createHash('sha256').update(name).digest('base64url');
   const value = (_: string, name: string, fallback: string | undefined): string =>

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { isProduct, read, sources, tracked } from './tracked-files.ts';
 
-/** House rules that no linter knows. Each test names the rule it keeps. */
+/** These are house rules that no linter knows. Each test names the rule it keeps. */
 const FILE_LINES_MAX = 300;
 
 const isTooLong = (text: string): boolean =>

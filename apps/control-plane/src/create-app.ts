@@ -32,7 +32,7 @@ const OUTSIDE = new Set(OUTSIDE_PREFIX.map((path) => path.split('/')[0] ?? ''));
 /** The largest legitimate body is an upstream with many headers; far below this. */
 const BODY_BYTES_MAX = '256kb';
 
-/** The whole control plane, started but not yet listening. */
+/** Makes the whole control plane, started but not yet listening. */
 export async function createApp(config: Config, pino: Pino): Promise<NestExpressApplication> {
   const server = express();
   // This is set first: the adapter makes the router, which keeps what was set until then.

@@ -60,7 +60,7 @@ export interface Plan {
   step: number;
   /** Counts the output tokens per second of mode `hidden`. */
   tokensPerSecond: number;
-  /** The tool that mode `tools` calls. */
+  /** Is the tool that mode `tools` calls. */
   call: ToolCall;
   /** Is the number of generated answers with this many tokens each. */
   choices: number;

@@ -15,7 +15,7 @@ export interface ProxyNode {
   standing: Standing;
   /** Looks in a row that it left unanswered. */
   strikes: number;
-  /** Requests passed to it that have not ended. */
+  /** Counts the requests passed to it that have not ended. */
   inFlight: number;
 }
 

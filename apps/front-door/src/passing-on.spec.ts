@@ -13,7 +13,7 @@ import {
 
 afterEach(closeServers);
 
-/** Until a count that grows has been the same for 100 ms. */
+/** Waits until a count that grows has been the same for 100 ms. */
 async function standsStill(count: () => number): Promise<void> {
   for (let last = -1; last !== count();) {
     last = count();

@@ -91,7 +91,7 @@ export const nodeReportSchema = z.strictObject({
       }),
     )
     .max(REPORTED_UPSTREAMS_MAX),
-  /** Journal files in the node's DATA_DIR that could not be read whole and wait for a person. */
+  /** Counts the journal files in the node's DATA_DIR that could not be read whole and wait for a person. */
   journals_set_aside: z.number().int().nonnegative(),
   /** Lists upstreams whose reports were doubted in the last hours, and by how much holds for them are multiplied because they overran their limits. */
   doubted: z
@@ -128,7 +128,7 @@ export type NodeReport = z.infer<typeof nodeReportSchema>;
 /** Describes the state that the control plane wants of a node. `unknown` means that the node is not registered or was removed, and must not serve. */
 export const desiredNodeStateSchema = z.strictObject({
   state: z.enum(['serve', 'stopped', 'disabled', 'unknown']),
-  /** `writableFormats` of the fleet; for nodes that name what they read, and absent while all of them are 1. */
+  /** Holds the `writableFormats` of the fleet; for nodes that name what they read, and absent while all of them are 1. */
   formats: formatNumbersSchema.optional(),
   /** Holds `credentialMark` of each credential that the control plane accepts of the node; a node whose mark is not among them has a wrong credential. It is absent for a removed node. */
   credentials: z.array(z.string().max(16)).optional(),

@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto';
 import { z } from 'zod';
 
-/** A service account of Google, as its JSON file describes it: https://developers.google.com/identity/protocols/oauth2/service-account. */
+/** Describes a service account of Google, as its JSON file describes it: https://developers.google.com/identity/protocols/oauth2/service-account. */
 export interface ServiceAccount {
   readonly clientEmail: string;
   /** Is the private key in PEM. */

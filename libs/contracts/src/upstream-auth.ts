@@ -8,7 +8,7 @@ export const upstreamKeySchema = z
   .max(8192)
   .regex(/^[\x21-\x7a\x7c-\x7e][\x21-\x7e]*$/, 'must be printable ASCII without spaces');
 
-/** https://docs.aws.amazon.com/general/latest/gr/rande.html */
+/** See https://docs.aws.amazon.com/general/latest/gr/rande.html */
 const region = z
   .string()
   .regex(/^[a-z]{2,4}(?:-[a-z]{1,12}){1,3}-\d{1,2}$/, 'must be a region such as us-east-1');

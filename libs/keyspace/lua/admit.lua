@@ -21,7 +21,7 @@
 --      (due: tokens that auto-recharge is due to buy, 0 when none)
 --      or FENCED | NOT_SUBSCRIBED | SUBSCRIPTION_CLOSING | MODEL_NOT_ALLOWED | a refusal of caller.lua
 local function admit(KEYS, ARGV)
-  -- Not while holds are restored: what they held would look free.
+  -- Nothing is admitted while holds are restored: what they held would look free.
   local found = redis.call('MGET', KEYS[1], KEYS[5])
   if standing_of(found[1], ARGV[1]) ~= 'open' then return { 'FENCED' } end
   local want, min, concurrency_max, lease_ms = natural(ARGV[7]), natural(ARGV[8]), natural(ARGV[10]), natural(ARGV[11])

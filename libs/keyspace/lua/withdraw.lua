@@ -3,7 +3,7 @@
 -- ARGV 1 epoch  2 account id  3 model id  4 subscription id  5 withdrawal id  6 drain (1 or 0)  7 last credit of the ledger
 -- Returns OK, withdrawn, held | DUPLICATE, withdrawn | BEHIND: without all credits it would take too little | NOT_FOUND: also where a later withdrawal is known | FENCED
 local function withdraw(KEYS, ARGV)
-  -- Not while holds are restored: what they held would look free.
+  -- Nothing is withdrawn while holds are restored: what they held would look free.
   if standing(KEYS[1], ARGV[1]) ~= 'open' then return { 'FENCED' } end
   local credit_seq = natural(ARGV[7])
   if not credit_seq then return invalid('withdrawal') end

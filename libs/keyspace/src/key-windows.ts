@@ -9,7 +9,7 @@ const PAIR_BYTES = 12;
 const EMPTY = Buffer.alloc(0);
 
 export interface WindowFill {
-  /** Requests or tokens that count now. */
+  /** Counts the requests or tokens that count now. */
   used: number;
   /** Is the time in ms until none of them counts any more. */
   resetMs: number;

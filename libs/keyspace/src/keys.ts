@@ -105,7 +105,7 @@ export function isRequestId(text: string): boolean {
   return UUID_V7.test(text);
 }
 
-/** A positive integer id. */
+/** Returns a positive integer id. */
 export function identifier(value: number, what: string): number {
   if (!Number.isSafeInteger(value) || value < 1)
     throw new InvalidKeyPart(`${what} must be a positive integer, not ${value}`);

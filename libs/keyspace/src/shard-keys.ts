@@ -2,7 +2,7 @@ import { primariesOf, type RedisConnection } from './functions/function-library.
 import { keys } from './keys.ts';
 import type { SubscriptionRef } from './records/subscription-balance.ts';
 
-/** Keys checked in one step of SCAN. */
+/** Limits the keys checked in one step of SCAN. */
 const SCAN_COUNT = 1_000;
 const SUBSCRIPTION = /^\{s\d{2,5}\}:sub:(\d+):(\d+)$/;
 

@@ -5,7 +5,7 @@ export interface Mutant {
   operator: string;
   before: string;
   after: string;
-  /** The whole file, changed. */
+  /** Is the whole file, changed. */
   text: string;
 }
 

@@ -34,7 +34,7 @@ export const REPORTED_OVERRUN_TOKENS_MAX = 131_072;
 
 /** Holds the plain tokens that a request gave its upstream to read and allowed it to generate. */
 export interface UsageBounds {
-  /** The most that the request can have made its upstream read, all rounds together; a hold covers it. */
+  /** Is the most that the request can have made its upstream read, all rounds together; a hold covers it. */
   promptTokens: number;
   /** Counts the bytes of the prompt's text; 0 where the upstream may read less than all of it. */
   promptTextBytes: number;

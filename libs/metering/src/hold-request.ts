@@ -9,7 +9,7 @@ export interface HoldFacts {
   isStream: boolean;
   /** Is true when the answer continues without its caller, so that nothing can end it when a hold is used up. */
   isBackground?: boolean;
-  /** True when the upstream gets no limit, so that the answer may be as long as the model allows. */
+  /** Is true when the upstream gets no limit, so that the answer may be as long as the model allows. */
   isCompaction?: boolean;
   /** Is the client's own limit; null when it gave none. */
   outputLimit: number | null;

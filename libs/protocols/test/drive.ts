@@ -29,7 +29,7 @@ export function exchangeOf(
 export interface Driven {
   text: string;
   reader: StreamReader;
-  /** Everything the sink received, joined. */
+  /** Is everything the sink received, joined. */
   generated: string;
 }
 

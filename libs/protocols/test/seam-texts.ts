@@ -15,7 +15,7 @@ function textsOf(pattern: string): string[] {
     .filter((text) => text.length > LENGTH_MIN);
 }
 
-/** Windows of texts that begin at a line, as an answer does. */
+/** Makes windows of texts that begin at a line, as an answer does. */
 function windowsOf(texts: readonly string[]): fc.Arbitrary<string> {
   return fc
     .tuple(

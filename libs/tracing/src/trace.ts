@@ -3,7 +3,7 @@ import type { TraceContext } from '@tollgate/contracts';
 import { preciseNow, type Attributes, type FinishedSpan, type SpanKind } from './finished-span.ts';
 import type { Tracing } from './tracing.ts';
 
-/** More than one request makes; a stream that is continued over and over must not fill the memory. */
+/** Is more than one request makes; a stream that is continued over and over must not fill the memory. */
 const SPANS_MAX = 64;
 const TRACE_ID_BYTES = 16;
 const SPAN_ID_BYTES = 8;

@@ -25,7 +25,7 @@ const BACK_WITHIN_MS_PER_100_000 = 30_000;
 /** It is waited for longer than it may take, so that a slow one shows in its figures. */
 const WAITED_FOR_MS = 300_000;
 
-/** This many accounts, each with a key, a subscription and a lot, as the books would have them; Redis learns of them by its rebuild alone. */
+/** Adds this many accounts, each with a key, a subscription and a lot, as the books would have them; Redis learns of them by its rebuild alone. */
 const POPULATE = `
   WITH accounts AS (INSERT INTO users (username, password_hash, status) SELECT 'rebuild-' || i, '-', 'active' FROM generate_series(1, $1::int) i RETURNING id),
     keys AS (INSERT INTO api_keys (user_id, name, key_hash, key_prefix) SELECT id, 'k', encode(sha256(convert_to('rebuild-' || id, 'UTF8')), 'hex'), 'tg' FROM accounts),
@@ -111,7 +111,7 @@ async function flushUnderLoad(tollgate: Tollgate, target: Target): Promise<Away>
   };
 }
 
-/** Until every shard has an epoch again. */
+/** Resolves when every shard has an epoch again. */
 function filledAfter({ redisUrl }: Tollgate, lostAtMs: number): Promise<number> {
   const isFilled = (epoch: string | null): boolean =>
     epoch !== null && !epoch.startsWith('rebuilding:');

@@ -19,7 +19,7 @@ import { Scene } from './scene.ts';
 import type { Tally } from './tally.ts';
 
 const CONCURRENCY = 24;
-/** More than any run can send. */
+/** Is more than any run can send. */
 const REQUESTS_PER_SECOND_MAX = 1_000;
 const PAUSE_AFTER_FAILURE_MS = 100;
 const CHANGE_GAP_MS = 1_500;
@@ -43,7 +43,7 @@ export interface ChaosReport {
   changes: Scene['changes'];
   tally: Tally;
   findings: Finding[];
-  /** From the last repair until the books were found closed. */
+  /** Is the time from the last repair until the books were found closed. */
   drainedInMs: number;
 }
 

@@ -33,7 +33,7 @@ export class Scene {
   readonly #tollgate: Tollgate;
   readonly #models: LoadModels;
   readonly #customers: { customer: Customer; apiKey: string }[];
-  /** That were accepted. */
+  /** Counts the changes that were accepted. */
   readonly changes = { purchases: 0, withdrawals: 0, prices: 0, budgets: 0 };
   readonly #limits = new Limits();
 

@@ -15,7 +15,7 @@ interface Wanted {
   usage: NormalUsage | null;
 }
 
-/** The recorded request where there is one and the client speaks its protocol, else one that could have brought this answer. */
+/** Returns the recorded request where there is one and the client speaks its protocol, else one that could have brought this answer. */
 export function clientRequest({
   client,
   recording,

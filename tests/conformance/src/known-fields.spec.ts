@@ -5,7 +5,7 @@ import { fieldName, parseAsk, unknownFields, type ClientProtocol } from '@tollga
 import { RECORDINGS_FOLDER } from './recordings.ts';
 
 const FOLDERS = ['chat', 'messages', 'embeddings', 'providers/azure'];
-/** Fields that recorded requests have and known fields do not, each with the reason. */
+/** Lists the fields that recorded requests have and known fields do not, each with the reason. */
 const JUDGED: Readonly<Record<string, string>> = {};
 
 interface RecordedRequest {

@@ -234,7 +234,7 @@ async function moreActions(page: Page, name: string): Promise<void> {
   await page.getByRole('menuitem', { name, exact: true }).click();
 }
 
-/** Until everything that the act set going has been asked for and answered. */
+/** Waits until everything that the act set going has been asked for and answered. */
 async function settled(page: Page): Promise<void> {
   await page.waitForLoadState('networkidle', { timeout: 3_000 }).catch(() => {});
   await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });

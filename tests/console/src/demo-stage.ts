@@ -38,7 +38,7 @@ export async function startDemoStage(): Promise<DemoStage> {
   return { ...stage, user: { username: 'demo-mara', password: PASSWORD } };
 }
 
-/** Before yesterday is painted, which no proof would find true. */
+/** It runs before yesterday is painted, which no proof would find true. */
 async function proveBooks({ tollgate: { admin } }: Stage): Promise<void> {
   await admin.call('POST', '/admin/books/run');
   await until(

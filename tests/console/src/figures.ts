@@ -133,7 +133,7 @@ interface ListTime {
   server: number;
 }
 
-/** From an act until the first row is another and painted, seen in the page itself. */
+/** Measures from an act until the first row is another and painted, seen in the page itself. */
 function timeChange(page: Page, act: string): Promise<ListTime> {
   return page.evaluate<ListTime>(`new Promise((resolve) => {
     const button = (name) => [...document.querySelectorAll('button')].find((one) => one.textContent.trim() === name);

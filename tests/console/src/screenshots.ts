@@ -36,7 +36,7 @@ async function main(wanted: readonly string[]): Promise<number> {
   }
 }
 
-/** Only once all are taken: a run that fails leaves what is there. */
+/** Replaces them only once all are taken: a run that fails leaves what is there. */
 function replacePictures(
   taken: ReadonlyMap<string, Buffer>,
   { isWhole }: { isWhole: boolean },

@@ -26,7 +26,7 @@ export interface VisitorOptions {
 export interface Visitor {
   page: Page;
   context: BrowserContext;
-  /** Errors on the console, uncaught errors, broken content policy, requests to other hosts. */
+  /** Lists errors on the console, uncaught errors, broken content policy, requests to other hosts. */
   complaints: string[];
   go: (path: string) => Promise<void>;
 }

@@ -223,12 +223,12 @@ async function tabTo(page: Page, name: string): Promise<void> {
   throw new Error(`${name} is not reached by ${TABS_MAX} tabs`);
 }
 
-/** Until a dialog has taken the focus; notices are dialogs of their own. */
+/** Waits until a dialog has taken the focus; notices are dialogs of their own. */
 async function focusInDialog(page: Page): Promise<void> {
   await page.locator('[role=dialog]:not([data-type]) :focus').waitFor();
 }
 
-/** Until a dialog has given the focus back. */
+/** Waits until a dialog has given the focus back. */
 async function dialogGone(page: Page): Promise<void> {
   await page.locator('[role=dialog]:not([data-type])').waitFor({ state: 'detached' });
 }
@@ -248,7 +248,7 @@ async function goByPalette(page: Page, name: string): Promise<void> {
   await page.getByRole('heading', { name, exact: true }).waitFor();
 }
 
-/** A reverse proxy as docs/console.md describes one: it takes the prefix off and passes the Host on. */
+/** Starts a reverse proxy as docs/console.md describes one: it takes the prefix off and passes the Host on. */
 async function startPrefixProxy(target: string): Promise<Server> {
   const { hostname, port } = new URL(target);
   const server = createServer((incoming, outgoing) => {

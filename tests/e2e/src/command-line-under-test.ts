@@ -10,7 +10,7 @@ import {
   type Tollgate,
 } from '@tollgate/harness';
 
-/** The `tollgate` command as an administrator has it, against a real control plane and a real node. */
+/** Is the `tollgate` command as an administrator has it, against a real control plane and a real node. */
 const PROGRAM = path.join(import.meta.dirname, '../../../apps/cli/bin/tollgate.mjs');
 
 export let tollgate: Tollgate;

@@ -15,7 +15,7 @@ import { fleetStatus, syncOutcomes } from '../../fleet/src/fleet-view.ts';
 /** Real nodes of two worker processes each run over real Redis and PostgreSQL: the state that an administrator sees must be the state they run. */
 let tollgate: Tollgate;
 let model: RoutedModel;
-/** With one upstream, so that nothing hides its failure. */
+/** This model has one upstream, so that nothing hides its failure. */
 let single: RoutedModel;
 let key: string;
 

@@ -145,7 +145,7 @@ async function accountWith(model: RoutedModel, tokens: number) {
   return { customer, keys: keys.map(({ key }) => key) };
 }
 
-/** Once nothing is held and all is booked: below zero by the account's debt. */
+/** Returns the balance once nothing is held and all is booked: below zero by the account's debt. */
 async function settledBalance(
   { id }: Customer,
   { model, requests }: { model: RoutedModel; requests: number },

@@ -10,7 +10,7 @@ import {
 import { syncOutcomes } from './fleet-view.ts';
 import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
 
-/** Redis behind a sentinel: its primary dies, its replica takes over. */
+/** Redis runs behind a sentinel here: its primary dies, its replica takes over. */
 let tollgate: Tollgate;
 let scene: Scene;
 

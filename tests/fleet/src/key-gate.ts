@@ -6,7 +6,7 @@ export class KeyGate {
   readonly #upstreamUrl: string;
   readonly #valid = new Set<string>();
   readonly #server = createServer((incoming, outgoing) => this.#serve(incoming, outgoing));
-  /** By key, since the gate opened. */
+  /** Counts the requests by key, since the gate opened. */
   readonly used = new Map<string, number>();
 
   constructor(upstreamUrl: string) {

@@ -6,7 +6,7 @@ import { setScene } from './steady-load.ts';
 
 const readiness = z.looseObject({ snapshot_version: z.number().nullable() });
 
-/** Milliseconds, sorted. */
+/** Holds milliseconds, sorted. */
 export interface PropagationReport {
   /** Holds the times from an administrator's change until the answer that every node applied it, by change and sync-all. */
   acknowledged: number[];

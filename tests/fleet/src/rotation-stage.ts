@@ -65,7 +65,7 @@ export class RotationStage {
     await this.served(10);
   }
 
-  /** Until the front door has seen the node ready: taken down before that, the other node would leave none. */
+  /** Waits until the front door has seen the node ready: taken down before that, the other node would leave none. */
   private async untilSentTo(name: string): Promise<void> {
     const url = this.tollgate.nodeUrls[NODES.indexOf(name)];
     if (url === undefined) return;

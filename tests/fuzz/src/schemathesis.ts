@@ -3,7 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { cacheFolder } from '@tollgate/tools';
 
-/** https://schemathesis.readthedocs.io: generates requests from an API document and judges the answers by it. */
+/** Schemathesis (https://schemathesis.readthedocs.io) generates requests from an API document and judges the answers by it. */
 const VERSION = '4.32.5';
 
 /** Installs the program in a Python environment of its own in the download cache. Throws with the fix when there is no Python or no package index. */

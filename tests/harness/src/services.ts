@@ -46,7 +46,7 @@ export interface Services {
   databaseUrls: RoleUrls;
   /** Is an empty Redis. */
   redisUrl: string;
-  /** The same Redis as the product's users have it. */
+  /** Is the same Redis as the product's users have it. */
   redisUrls: RedisUrls;
   postgres: ManagedProcess;
   /** Controls all servers of Redis as one. */

@@ -3,7 +3,7 @@ import type { RedisKind, Services } from './services.ts';
 export interface TollgateOptions {
   /** Counts proxy nodes, named `node-1`, `node-2`, ... */
   nodes?: number;
-  /** Processes per node; the first is `node-1`, the next `node-1.1`, ... */
+  /** Counts the processes per node; the first is `node-1`, the next `node-1.1`, ... */
   workers?: number;
   /** Counts replicas of the control plane: `control-plane`, `control-plane-2`, ... */
   controlPlanes?: number;

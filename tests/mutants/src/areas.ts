@@ -1,6 +1,6 @@
 import { globSync } from 'node:fs';
 
-/** Code that moves money, and where the specs that judge it are. */
+/** Describes code that moves money, and where the specs that judge it are. */
 export interface Area {
   name: string;
   /** Is the folder of the TypeScript project. */

@@ -26,7 +26,7 @@ export function instrumented(source: string, mutants: readonly Mutant[]): string
     open.at(-1)?.inner.push(site);
     open.push(site);
   }
-  // On the first line, so that lines keep their numbers.
+  // It is on the first line, so that lines keep their numbers.
   return `const __isOn = globalThis.__isMutantOn ?? (() => false); ${textOf(source, whole)}`;
 }
 

@@ -56,7 +56,7 @@ function testState(): TestState | undefined {
 async function judged({ mutant, spec, names }: Order): Promise<Verdict> {
   on = mutant;
   reached.clear();
-  // What a spec loads before its first test belongs to no test of the spec before it.
+  // The modules that a spec loads before its first test belong to no test of the spec before it.
   Object.assign(testState() ?? {}, { currentTestName: undefined });
   const { results } = await runCLI(argumentsFor(spec, names) as never, [root]);
   const failed = results.testResults.flatMap(({ testFilePath, testResults, testExecError }) => [

@@ -21,7 +21,7 @@ export interface Mutant extends Change {
   after: string;
 }
 
-/** The file as a person who made this mistake would have written it. */
+/** Returns the file as a person who made this mistake would have written it. */
 export function applied(source: string, change: Change): string {
   return source.slice(0, change.start) + changedSite(source, change) + source.slice(change.end);
 }

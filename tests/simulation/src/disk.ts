@@ -35,7 +35,7 @@ export class SimulatedDisk {
   /** Is true for syncs that say they are done and did nothing. */
   isLying = false;
   isFailing = false;
-  /** When it first refused what a process wrote, by that process; those of which it took something since are left out. */
+  /** Maps each process to when it first refused what that process wrote; those of which it took something since are left out. */
   readonly refusingSinceMs = new Map<SimulatedProcess, number>();
   hasLied = false;
   hasFailed = false;

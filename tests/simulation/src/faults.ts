@@ -103,7 +103,7 @@ const loseDisk: Strike = (world, { target, forMs }) => {
   for (const [rid, struck] of world.damaged) if (struck === machine) world.damaged.delete(rid);
 };
 
-/** While its node is down, so that the next start reads it. */
+/** Strikes while its node is down, so that the next start reads it. */
 const damage: Strike = (world, { target, forMs }) => {
   const index = target % world.nodes.length;
   const node = world.nodes[index];

@@ -32,7 +32,7 @@ export class Link extends EventEmitter {
   readonly #random: Random;
   readonly #timeoutMs: number;
   #lastArrivalMs = 0;
-  /** When each connection so far broke. */
+  /** Lists when each connection so far broke. */
   readonly #brokenAtMs: number[] = [];
   #serverLives = 0;
   #isCut = false;

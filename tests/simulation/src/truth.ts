@@ -24,7 +24,7 @@ export class Truth {
   readonly waits = { answered: 0, refused: 0 };
   /** Is the most that a request of a subscription (account and model) said it needs at the least. */
   readonly needs = new Map<string, number>();
-  /** Charged tokens booked in PostgreSQL: by request and number of the event. */
+  /** Holds the charged tokens booked in PostgreSQL by request and number of the event. */
   readonly #booked = new Map<string, Map<number, number>>();
 
   admitted(hold: OpenHold): TrueRequest {

@@ -34,7 +34,7 @@ export interface Parts {
 }
 export const SHIPPED: Parts = { node: SHIPPED_NODE, controlPlane: SHIPPED_CONTROL_PLANE };
 
-/** A minute before a day ends: the days of requests change in the middle of a run. */
+/** Is a minute before a day ends: the days of requests change in the middle of a run. */
 const START_MS = Date.UTC(2026, 10, 21, 23, 59);
 const WORKERS = [
   { node: 'node-a', worker: 0, machine: 0 },

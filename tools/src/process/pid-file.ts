@@ -28,7 +28,7 @@ export function removePidFile(folder: string, name: string, pid: number): void {
   if (readRecord(folder, name)?.pid === pid) rmSync(pidFile(folder, name), { force: true });
 }
 
-/** The recorded process, if that very process still runs. */
+/** Returns the recorded process, if that very process still runs. */
 export function readLivePid(folder: string, name: string): PidRecord | undefined {
   const record = readRecord(folder, name);
   return record && identityOf(record.pid) === record.identity ? record : undefined;

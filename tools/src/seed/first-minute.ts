@@ -188,7 +188,7 @@ async function send(baseUrl: string, { guest, key }: DemoCaller, number: number)
   }
 }
 
-/** Both chat protocols, streamed or not, and embeddings, so that every chart has more than one colour. */
+/** Draws both chat protocols, streamed or not, and embeddings, so that every chart has more than one colour. */
 function requestOf(
   model: string,
   number: number,

@@ -67,6 +67,6 @@ export interface StoragePlan {
   tableBytesPerDay: number;
   /** Counts single requests of all days that are kept, and the sums of usage. */
   tableBytesKept: number;
-  /** Rows of sums by day that a day adds; by hour and minute there are up to 24 and 1,440 times as many, for a while. */
+  /** Counts the rows of sums by day that a day adds; by hour and minute there are up to 24 and 1,440 times as many, for a while. */
   sumsPerDay: number;
 }

@@ -61,7 +61,7 @@ describe('the plan', () => {
       postgresCores: expect.closeTo(0.15),
       storage: {
         commitsPerSecond: 100,
-        // 2,000 bytes a request, and two times 262 bytes for 1 + 24 + 1,440 sums of each key a day
+        // The log takes 2,000 bytes a request, and two times 262 bytes for 1 + 24 + 1,440 sums of each key a day
         walBytesPerSecond: expect.closeTo(2_000_000 + (1_465_000 * 524) / 86_400),
         tableBytesPerDay: 86_400_000_000,
         // To this come 5 years of days, 90 days of hours, 2 days of minutes.

@@ -32,7 +32,7 @@ export interface AppSettings {
   isReady?: () => Promise<boolean>;
 }
 
-/** One of our apps, from its build, ready once its own readiness check says so. */
+/** Makes one of our apps, from its build, ready once its own readiness check says so. */
 export function appProcess({
   name,
   app,

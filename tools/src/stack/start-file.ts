@@ -1,7 +1,7 @@
 import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 
-/** `.tollgate/start.json`, mode 0600: all that one needs to use the running demo. URLs have no trailing slash and no path. */
+/** Is `.tollgate/start.json`, of mode 0600: all that one needs to use the running demo. URLs have no trailing slash and no path. */
 export interface StartFile {
   baseUrl: string;
   adminUrl: string;

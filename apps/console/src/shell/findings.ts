@@ -64,7 +64,7 @@ function unreachable(_kind: never): Finding[] {
   return [];
 }
 
-/** The text once typing has paused. */
+/** Returns the text once typing has paused. */
 function usePaused(text: string): string {
   const [paused, setPaused] = useState(text);
   useEffect(() => {

@@ -18,7 +18,7 @@ function toMicros(amount: string): bigint {
   return BigInt(whole) * MICROS + BigInt(fraction.padEnd(6, '0').slice(0, 6));
 }
 
-/** An amount times a factor, rounded half up to a millionth, as an amount is written. */
+/** Returns an amount times a factor, rounded half up to a millionth, as an amount is written. */
 export function timesFactor(amount: string, factor: string): string {
   const micros = (toMicros(amount) * toMicros(factor) + MICROS / 2n) / MICROS;
   return amountOf(micros);

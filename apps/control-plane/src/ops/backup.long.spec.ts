@@ -72,7 +72,7 @@ async function contentOf(databaseUrl: string): Promise<Map<string, string[]>> {
   return content;
 }
 
-/** Again while a background task of the control plane writes in between: the copy is of one moment, which then is not that of `before`. */
+/** Backs up again while a background task of the control plane writes in between: the copy is of one moment, which then is not that of `before`. */
 async function backUpAtRest(): Promise<{ before: Map<string, string[]>; backup: string }> {
   for (;;) {
     const before = await contentOf(plane.services.databaseUrl);

@@ -58,7 +58,7 @@ beforeAll(async () => {
   );
   restored = await plane.services.createDatabase();
   folder = mkdtempSync(path.join(tmpdir(), 'tollgate-srv-'));
-  // The command as packages and images have it, before anything else of that name.
+  // The path leads to the command as packages and images have it, before anything else of that name.
   const command = path.join(root, 'deploy/tollgate-ops');
   symlinkSync(command, path.join(folder, 'tollgate-ops'));
   symlinkSync(process.execPath, path.join(folder, 'node'));

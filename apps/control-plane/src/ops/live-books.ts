@@ -39,7 +39,7 @@ export interface Difference {
   book_tokens: number | null;
   /** Is null where Redis has nothing of it. */
   redis_tokens: number | null;
-  /** Purchases that Redis has applied and the books do not know. */
+  /** Counts the purchases that Redis has applied and the books do not know. */
   lost_credits: number;
 }
 
@@ -144,7 +144,7 @@ async function compareBooks(dataSource: DataSource, redis: RedisConnection): Pro
   }
 }
 
-/** Subscriptions that Redis has and the books lack. Its user must be allowed to SCAN. */
+/** Returns the subscriptions that Redis has and the books lack. Its user must be allowed to SCAN. */
 export async function unknownToBooks(
   dataSource: DataSource,
   redis: RedisConnection,

@@ -167,7 +167,7 @@ const WAITING =
 export const oneWaits = () =>
   eventually(async () => expect(await dataSource.query(WAITING)).toEqual([{ waiting: 1 }]));
 
-/** A purchase as a route books it. */
+/** Makes a purchase as a route books it. */
 export const buy = ({ id, modelId }: Subscribed, amount: number, note?: string) =>
   inTransaction(async (tx) => {
     await purchases.lockPrices(tx, modelId);

@@ -55,7 +55,7 @@ export function relayedOf(
   };
 }
 
-/** An event as the ingest has read it. */
+/** Returns an event as the ingest has read it. */
 export function readOf(
   payload: object,
   { seq = 0, delta = 70, unreadable = [] as string[], beganAtMs = BEGAN_AT_MS } = {},

@@ -48,7 +48,7 @@ interface Parts {
   of?: Subscribed;
 }
 
-/** An event of the subscription as the ingest reads it. */
+/** Returns an event of the subscription as the ingest reads it. */
 export function read({
   kind = 'usage',
   rid = uuidv7(Date.now()),

@@ -7,7 +7,7 @@ import { FLEET_CREDENTIAL, type ControlPlane } from './control-plane-under-test.
 import { UsageWorker } from '../features/usage/ingest/usage-worker.ts';
 import type { EventParts } from './ledger-under-test.ts';
 
-/** Redis as a node of this installation uses it. */
+/** Opens Redis as a node of this installation uses it. */
 export function nodesStoreOf(plane: ControlPlane): MeteringStore {
   return new MeteringStore({
     library: plane.app.get(FunctionLibrary),

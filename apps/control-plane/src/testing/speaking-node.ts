@@ -50,7 +50,7 @@ export class SpeakingNode {
     );
   }
 
-  /** The version that it reports to run from now on, as a node does that starts from its disk. */
+  /** Sets the version that it reports to run from now on, as a node does that starts from its disk. */
   runs({ version, checksum }: { version: number; checksum: string }): void {
     this.applied = { version, checksum, at: Date.now() };
   }

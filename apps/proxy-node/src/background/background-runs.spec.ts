@@ -6,7 +6,7 @@ import { BackgroundRuns } from './background-runs.ts';
 
 const LIFE_MS = 60_000;
 
-/** When a run without an upstream is looked at, in milliseconds since it began. */
+/** Returns when a run without an upstream is looked at, in milliseconds since it began. */
 async function looksOf(pollMs: number, withinMs: number): Promise<number[]> {
   const time = new ManualTime();
   const looks: number[] = [];

@@ -163,7 +163,7 @@ const OF_ANTHROPIC = {
   capabilities: null,
 };
 
-/** https://ai.google.dev/api/models#Model */
+/** See https://ai.google.dev/api/models#Model */
 function toGeminiModel({ model }: Listed): object {
   return {
     name: `models/${model.name}`,

@@ -40,7 +40,7 @@ const MAY_MOUNT = (() => {
 const testOnFullDisk = MAY_MOUNT ? test : test.skip;
 const NOTE = MAY_MOUNT ? '' : ' (skipped: only root may mount a small disk here)';
 
-/** Until it takes no byte more. */
+/** Fills it until it takes no byte more. */
 function fill(path: string): void {
   const descriptor = openSync(path, 'w');
   for (const size of [64 * 1024, 1]) {

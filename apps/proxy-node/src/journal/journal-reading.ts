@@ -5,7 +5,7 @@ import { emptyReplay, replayText, type Replay } from './journal-replay.ts';
 export interface JournalReading {
   replay: Replay;
   numbers: number[];
-  /** The positions of files in which more is unreadable than a torn end. */
+  /** Lists the positions of files in which more is unreadable than a torn end. */
   damaged: number[];
 }
 

@@ -11,7 +11,7 @@ export interface ChargedPrice extends Omit<PriceVersion, 'multipliers'> {
 /** Holds what settles a background answer without its request. */
 export interface BackgroundRun {
   upstreamId: number;
-  /** The native id. */
+  /** Is the native id. */
   responseId: string;
   /** Holds the bounds by which the upstream's report is judged. */
   bounds: UsageBounds;
@@ -40,7 +40,7 @@ export interface OpenHold {
   price: ChargedPrice;
   /** Is the grant of `admit`, in charged tokens. */
   grantedTokens: number;
-  /** `HoldPlan.sliceTokens` and `HoldPlan.boundTokens`: a stream's hold grows by slices, and beyond its bound only while the stream waits for it. */
+  /** It is from `HoldPlan.sliceTokens`: a stream's hold grows by slices, and beyond its bound only while the stream waits for it. */
   sliceTokens: number;
   boundTokens: number;
   /** Counts the plain prompt tokens that the hold covers; absent where the price has no tiers. */

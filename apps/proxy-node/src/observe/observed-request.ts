@@ -22,7 +22,7 @@ export interface Served {
   readonly route: string;
   readonly status: number;
   readonly durationMs: number;
-  /** The request's span, if its trace is kept. */
+  /** Is the request's span, if its trace is kept. */
   readonly trace: TraceContext | null;
 }
 

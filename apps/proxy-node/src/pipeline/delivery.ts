@@ -20,7 +20,7 @@ export interface Delivery {
   readonly observed: ObservedRequest | null;
   readonly asked: Asked;
   readonly admitted: Admitted;
-  /** Filled as upstreams are tried. */
+  /** Is filled as upstreams are tried. */
   readonly attempts: RouteAttempt[];
   readonly passing: AnswerMeter;
   /** Is null where no other upstream may continue its answer. */
@@ -54,7 +54,7 @@ export class Tries {
     return (this.#repeated ??= new Set());
   }
 
-  /** Fields that a model refused, each of which is worth one repetition without it. */
+  /** Holds the fields that a model refused, each of which is worth one repetition without it. */
   get adapted(): Set<string> {
     return (this.#adapted ??= new Set());
   }

@@ -32,7 +32,7 @@ import { AllRest } from './answers/no-answer.ts';
 import { StartedAttempt, WinnersSink } from './started-attempt.ts';
 import { route, type Choice } from './sending/route.ts';
 
-/** One upstream after the other, while the client has seen nothing of an answer and the model's `replay` allows it. */
+/** Tries one upstream after the other, while the client has seen nothing of an answer and the model's `replay` allows it. */
 export class Failover implements TryHost {
   readonly #forwarder: Forwarder;
   readonly #health: UpstreamHealth;

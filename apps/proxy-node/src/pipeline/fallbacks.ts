@@ -16,7 +16,7 @@ export function fallbacksOn({ failover = {} }: SnapshotModel, error: unknown): s
     .map(({ model }) => model);
 }
 
-/** The request as another model takes it; null where that cannot be. */
+/** Returns the request as another model takes it; null where that cannot be. */
 export function askedOf(
   { ask, model }: Asked,
   name: string,

@@ -89,7 +89,7 @@ function answer(
   sse(response).end(streamOf(protocol, parts).join(''));
 }
 
-/** The arguments as the caller's SDK puts them together. */
+/** Returns the arguments as the caller's SDK puts them together. */
 function readArguments(path: string, isStream: boolean, text: string): unknown {
   const isMessages = path === '/v1/messages';
   if (!isStream) {

@@ -87,5 +87,5 @@ function describe(
   };
 }
 
-/** When the upstream does not say how long. */
+/** Is the pause when the upstream does not say how long. */
 const UPSTREAM_RETRY_MS = 1_000;

@@ -4,7 +4,7 @@ import { localUpstreams, type LocalUpstream } from '../testing/local-upstream.ts
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 import { COMPLETION, json } from './pipeline-under-test.ts';
 
-/** A prompt that its upstream fails on, as a caller may find one. */
+/** Is a prompt that its upstream fails on, as a caller may find one. */
 export const PROVOKING = 'fail, please';
 /** The gateway's own requests have this text; no caller here sends it. */
 const PROBE = 'Say ok.';

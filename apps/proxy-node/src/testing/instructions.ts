@@ -128,7 +128,7 @@ export const INSTRUCTIONS: Readonly<Record<string, readonly string[]>> = {
     'wandb_api_key',
     'weight',
   ],
-  // https://portkey.ai/docs/product/ai-gateway/configs
+  // See https://portkey.ai/docs/product/ai-gateway/configs
   Portkey: [
     'after_request_hooks',
     'before_request_hooks',
@@ -145,7 +145,7 @@ export const INSTRUCTIONS: Readonly<Record<string, readonly string[]>> = {
     'targets',
     'virtual_key',
   ],
-  // https://openrouter.ai/docs/api-reference/parameters
+  // See https://openrouter.ai/docs/api-reference/parameters
   OpenRouter: [
     'models',
     'preset',
@@ -156,7 +156,7 @@ export const INSTRUCTIONS: Readonly<Record<string, readonly string[]>> = {
     'transforms',
     'usage',
   ],
-  // https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html
+  // See https://docs.vllm.ai/en/latest/serving/openai_compatible_server.html
   vLLM: [
     'cache_salt',
     'chat_template',
@@ -169,7 +169,7 @@ export const INSTRUCTIONS: Readonly<Record<string, readonly string[]>> = {
     'use_beam_search',
     'vllm_xargs',
   ],
-  // https://docs.sglang.ai/basic_usage/sampling_params.html
+  // See https://docs.sglang.ai/basic_usage/sampling_params.html
   SGLang: [
     'bootstrap_host',
     'bootstrap_port',
@@ -186,13 +186,13 @@ export const INSTRUCTIONS: Readonly<Record<string, readonly string[]>> = {
     'routing_key',
     'session_params',
   ],
-  // https://huggingface.co/docs/text-generation-inference/conceptual/lora
+  // See https://huggingface.co/docs/text-generation-inference/conceptual/lora
   TGI: ['adapter_id'],
-  // https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
+  // See https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
   'llama.cpp': ['cache_prompt', 'id_slot', 'lora', 'n_cache_reuse', 'n_keep', 't_max_predict_ms'],
-  // https://docs.x.ai/docs/guides/deferred-chat-completions
+  // See https://docs.x.ai/docs/guides/deferred-chat-completions
   xAI: ['deferred'],
-  // https://vercel.com/docs/ai-gateway/models-and-providers/provider-options
+  // See https://vercel.com/docs/ai-gateway/models-and-providers/provider-options
   Vercel: ['byok', 'gateway', 'only', 'order', 'providerOptions', 'zeroDataRetention'],
   // See https://docs.nvidia.com/dynamo, https://docs.fireworks.ai/api-reference, https://console.groq.com/docs/compound and https://platform.claude.com/docs.
   'Dynamo, NIM, Fireworks, Groq and Anthropic': [

@@ -236,7 +236,7 @@ export class NodeUnderTest {
     return { key, hash };
   }
 
-  /** Another account, with a key, that is subscribed to these models. */
+  /** Adds another account, with a key, that is subscribed to these models. */
   async addAccount(accountId: number, models: SnapshotModel[] = [], tokens = 1_000_000) {
     const { key, hash } = issueApiKey(accountId);
     await this.live.putAccount({ accountId, status: 'active', drain: false, revision: 1 });

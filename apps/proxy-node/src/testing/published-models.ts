@@ -25,7 +25,7 @@ export interface UpstreamSpec {
   upstreamModel?: string;
   /** Is `max_tokens` unless given. */
   outputLimitField?: 'max_tokens' | 'max_completion_tokens';
-  /** The credential as its kind is sealed; `UPSTREAM_KEY` unless given. */
+  /** Is the credential as its kind is sealed; `UPSTREAM_KEY` unless given. */
   secret?: string;
   overrides?: Partial<SnapshotUpstream>;
 }

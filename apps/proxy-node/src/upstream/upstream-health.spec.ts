@@ -26,7 +26,7 @@ function fail(
     health.failed(ROUTE, { why, isCertain, retryAfterMs, protocol: 'chat', now });
 }
 
-/** One request that fails as a probe does: started, then failed and ended. */
+/** Makes one request that fails as a probe does: started, then failed and ended. */
 function failProbe(health: UpstreamHealth, now: number): void {
   health.started(ROUTE, now);
   health.ended(ROUTE);

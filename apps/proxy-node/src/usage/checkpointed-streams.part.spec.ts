@@ -31,7 +31,7 @@ describe('RequestRecorder', () => {
       looks += 1;
       return usageOf(0, output);
     });
-    /** Until a checkpoint has counted this output and has been decided. */
+    /** Waits until a checkpoint has counted this output and has been decided. */
     const checkpoint = async (): Promise<void> => {
       const before = looks;
       await until('checkpoints have counted it', () => looks >= before + 3);

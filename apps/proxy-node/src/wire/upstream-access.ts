@@ -93,7 +93,7 @@ function openHealth(
     onRested: (begun) => {
       noteRest(log, begun);
       restNews.rested(begun);
-      // After this turn, in which the rest is still being begun.
+      // It runs after this turn, in which the rest is still being begun.
       setImmediate(onRested);
     },
     onRecovered: (recovered) => restNews.recovered(recovered),

@@ -77,7 +77,7 @@ export function keyHashOf(accountId: number): string {
   return accountId.toString(16).padStart(64, 'a');
 }
 
-/** Also after Redis lost it: with the opening balance of a shard that is filled. */
+/** Adds an account, also after Redis lost it: then with the opening balance of a shard that is filled. */
 export async function addAccount(
   { live }: MeteredRedis,
   accountId: number,

@@ -70,7 +70,7 @@ async function drain({ installation, figures }: Subject, records: number): Promi
   await installation.audit();
 }
 
-/** Records a second in each quarter of a backlog. `begins` is called when everything waits. */
+/** Returns the records a second in each quarter of a backlog. `begins` is called when everything waits. */
 export function drainBacklog(
   installation: BenchInstallation,
   records: number,

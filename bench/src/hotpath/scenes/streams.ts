@@ -111,7 +111,7 @@ function summary(reports: readonly BeatReport[], micros: number): Omit<Seen, 'st
   };
 }
 
-/** Below which so many events are. */
+/** Returns the lag below which so many events are. */
 function lagAt(lags: readonly number[], rank: number): number {
   let seen = 0;
   const at = lags.findIndex((count) => (seen += count) >= rank);

@@ -7,7 +7,7 @@ const size = (bytes: number): fc.Arbitrary<string> =>
     const hex = bytes.toString(16);
     return '0'.repeat(zeros) + (isUpper ? hex.toUpperCase() : hex);
   });
-/** Data that looks like framing, extensions included: it must be skipped by its length alone. */
+/** Makes data that looks like framing, extensions included: it must be skipped by its length alone. */
 const data = fc.string({
   unit: fc.constantFrom('\r', '\n', '\r\n', ';', '0', 'a', 'F', 'x', '3;q\r\n', '0\r\n\r\n'),
   minLength: 1,

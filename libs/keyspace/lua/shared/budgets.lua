@@ -128,7 +128,7 @@ local function counts_of(key, claims)
   return counts
 end
 
--- When a claim fits a rolling budget: enough of the oldest buckets have left its window.
+-- Returns when a claim fits a rolling budget: enough of the oldest buckets have left its window.
 local function budget_fits_at(claim, found)
   local used, size = found.used, claim.budget.size
   for i, bucket in ipairs(claim.at.others) do

@@ -57,7 +57,7 @@ local function move_window(window, now)
   window.newest, window.count, window.is_opened = bucket, 0, true
 end
 
--- When one more request fits: the moment in which enough of the oldest buckets have expired.
+-- Returns when one more request fits: the moment in which enough of the oldest buckets have expired.
 local function fits_at(window)
   local excess, oldest = window.total + 1 - window.limit, window.newest - BUCKETS
   repeat

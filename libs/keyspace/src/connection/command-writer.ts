@@ -4,7 +4,7 @@ const [DOLLAR, STAR, CR, LF, ZERO] = [0x24, 0x2a, 0x0d, 0x0a, 0x30];
 const BLOCK_BYTES = 64 * 1024;
 /** UTF-8 needs at most so many bytes for a unit of a string's length. */
 const BYTES_OF_UNIT = 3;
-/** More than a length and its line ends take. */
+/** Is more than a length and its line ends take. */
 const FRAME_BYTES = 32;
 /** Up to here a look at each character is faster than the call of Buffer. */
 const SHORT_MAX = 40;

@@ -39,7 +39,7 @@ const BLOCKING_SILENCE_MS = 15_000;
  */
 const DISCONNECT_TIMEOUT_MS = 200;
 
-/** RESP3 on the wire, replies in the shapes that the rest of this library reads. */
+/** Asks for RESP3 on the wire and for replies in the shapes that the rest of this library reads. */
 type Options = RedisOptions & { replyMapping: 'legacy' };
 
 export function openRedis(url: string, { role, name, onError }: OpenRedisOptions): RedisConnection {

@@ -13,7 +13,7 @@ const library = pairs.transform(asRecord).pipe(
 
 export interface LoadedLibrary {
   name: string;
-  /** The code, if FUNCTION LIST was asked WITHCODE. */
+  /** Is the code, if FUNCTION LIST was asked WITHCODE. */
   code: string | undefined;
   functions: string[];
 }

@@ -22,7 +22,7 @@ const SHARED = [
   'recharge',
 ] as const;
 
-/** `allow-oom` for all that frees memory or must not wait for it: a full Redis can still settle, relay and freeze, but admits nothing. */
+/** `allow-oom` marks all that frees memory or must not wait for it: a full Redis can still settle, relay and freeze, but admits nothing. */
 const FUNCTIONS = {
   admit: { file: 'admit', flags: [] },
   access: { file: 'access', flags: ['no-writes'] },
@@ -60,7 +60,7 @@ export const FUNCTION_NAMES = Object.keys(FUNCTIONS) as FunctionName[];
 export interface FunctionSource {
   /** Is the text for FUNCTION LOAD. */
   text: string;
-  /** `tollgate_<hash>`: two releases keep their libraries side by side. */
+  /** Is `tollgate_<hash>`, so that two releases can keep their libraries side by side. */
   library: string;
   nameOf(name: FunctionName): string;
 }

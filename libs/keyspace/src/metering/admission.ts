@@ -68,7 +68,7 @@ export interface WindowState {
   models: string;
   limit: number;
   remaining: number;
-  /** ms until the window's whole limit is available again. */
+  /** Is the time in ms until the window's whole limit is available again. */
   resetMs: number;
 }
 
@@ -177,7 +177,7 @@ export interface CheckpointRequest extends HoldRef {
   leaseMs: number;
 }
 export type CheckpointReply =
-  /** `isRechargeDue`: less than asked was there, and auto-recharge is due to buy more. */
+  /** `isRechargeDue` says that less than asked was there, and auto-recharge is due to buy more. */
   | { kind: 'ok'; heldTokens: number; extendedTokens: number; isRechargeDue: boolean }
   /** Key, account or subscription no longer allows it and drain is off: end the stream. */
   | { kind: 'stop'; heldTokens: number }

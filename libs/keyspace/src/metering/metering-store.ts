@@ -46,7 +46,7 @@ export interface MeteringStoreParts {
   shards: number;
   /** Signs the use of a hold by the node's MAC, for the hold's reap. */
   signHold?: SignHold;
-  /** Tests only: replaces Redis' clock. */
+  /** Is for tests only: it replaces Redis' clock. */
   now?: () => number;
 }
 

@@ -32,7 +32,7 @@ export interface LostWithdrawalsParts {
   library: FunctionLibrary;
   epochs: EpochCache;
   shards: number;
-  /** Tests only: replaces Redis' clock. */
+  /** Is for tests only: it replaces Redis' clock. */
   now?: () => number;
 }
 

@@ -12,7 +12,7 @@ export interface SubscriptionBalance extends SubscriptionRef {
   /** Counts charged tokens; it is negative by what was used beyond any balance. */
   balance: number;
   held: number;
-  /** Requests running now. */
+  /** Counts the requests running now. */
   running: number;
   creditSeq: number;
   /** Holds the revision of the row that was written here last. */

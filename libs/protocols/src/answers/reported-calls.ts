@@ -15,9 +15,9 @@ const PLACES: Readonly<Record<CallKey, readonly ((report: Report) => unknown)[]>
     // This is web search of Anthropic (https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool), and of its relays on chat.
     ({ usage }) => record(usage['server_tool_use'])['web_search_requests'],
     ({ answer }) => record(record(answer['tool_usage'])['web_search'])['num_requests'],
-    // https://docs.x.ai/docs/guides/tools/overview
+    // See https://docs.x.ai/docs/guides/tools/overview
     ({ usage }) => record(usage['server_side_tool_usage_details'])['web_search_calls'],
-    // https://docs.perplexity.ai/getting-started/pricing
+    // See https://docs.perplexity.ai/getting-started/pricing
     ({ usage }) => usage['num_search_queries'],
     ({ answer }) => searchItems(answer['output']),
   ],

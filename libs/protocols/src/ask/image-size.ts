@@ -38,7 +38,7 @@ function gif(bytes: Buffer): ImageSize | null {
   return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
 }
 
-/** https://developers.google.com/speed/webp/docs/riff_container */
+/** See https://developers.google.com/speed/webp/docs/riff_container */
 function webp(bytes: Buffer): ImageSize | null {
   if (bytes.length < 30 || bytes.toString('latin1', 8, 12) !== 'WEBP') return null;
   const form = bytes.toString('latin1', 12, 16);

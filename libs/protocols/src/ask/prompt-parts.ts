@@ -14,7 +14,7 @@ export interface PromptParts {
   tools: string[];
   /** Holds the names and arguments of calls in the history. */
   calls: string[];
-  /** The number of messages, the system prompt included. */
+  /** Is the number of messages, the system prompt included. */
   messages: number;
   /** null means that the request does not contain the size. */
   images: (ImageSize | null)[];

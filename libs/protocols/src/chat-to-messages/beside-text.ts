@@ -112,7 +112,7 @@ function annotation(citation: JsonRecord, span: Span): JsonRecord {
   return url === null ? placeInDocument(citation, span) : linkTo({ ...citation, url }, span);
 }
 
-/** https://platform.openai.com/docs/api-reference/chat/object: clients check that url and title are strings. */
+/** See https://platform.openai.com/docs/api-reference/chat/object: clients check that url and title are strings. */
 function linkTo(source: JsonRecord, span: Span): JsonRecord {
   const url = text(source['url']) ?? '';
   return {

@@ -4,7 +4,7 @@ import type { JsonRecord } from '../json/json-guard.ts';
 import { contentValue } from '../translation/content-value.ts';
 import { unsupported } from '../errors/unsupported.ts';
 
-/** https://platform.claude.com/docs/en/build-with-claude/vision */
+/** See https://platform.claude.com/docs/en/build-with-claude/vision */
 const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
 
 /** Converts a chat message's content to content blocks. Empty texts are dropped, because Anthropic refuses them. */

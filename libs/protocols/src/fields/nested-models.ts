@@ -42,7 +42,7 @@ export const NESTED_MODELS: readonly NestedModelRow[] = [
     sdkType: 'BetaAdvisorTool20260301',
     fate: 'priced',
   },
-  // https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback
+  // See https://platform.claude.com/docs/en/build-with-claude/refusals-and-fallback
   {
     protocol: 'messages',
     path: 'fallbacks[].model',
@@ -61,7 +61,7 @@ export const NESTED_MODELS: readonly NestedModelRow[] = [
     sdkType: 'BetaFallbackInfoParam',
     fate: 'history',
   },
-  // https://platform.openai.com/docs/guides/tools-image-generation
+  // See https://platform.openai.com/docs/guides/tools-image-generation
   { protocol: 'responses', path: 'tools[].model', sdkType: 'ImageGeneration', fate: 'priced' },
   { protocol: 'responses', path: 'tools[].svg.model', sdkType: 'Svg', fate: 'priced' },
   { protocol: 'responses', path: 'moderation.model', sdkType: 'Moderation', fate: 'priced' },

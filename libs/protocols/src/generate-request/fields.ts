@@ -8,7 +8,7 @@
 type Fate = 'carried' | 'left' | 'native';
 export type Members = Readonly<Record<string, Fate>>;
 
-/** https://ai.google.dev/api/generate-content#request-body */
+/** See https://ai.google.dev/api/generate-content#request-body */
 export const REQUEST: Members = {
   contents: 'carried',
   systemInstruction: 'carried',
@@ -19,7 +19,7 @@ export const REQUEST: Members = {
   labels: 'left',
 };
 
-/** https://ai.google.dev/api/generate-content#generationconfig */
+/** See https://ai.google.dev/api/generate-content#generationconfig */
 export const GENERATION_CONFIG: Members = {
   maxOutputTokens: 'carried',
   candidateCount: 'carried',
@@ -50,13 +50,13 @@ export const THINKING_CONFIG: Members = {
   thinkingLevel: 'carried',
 };
 
-/** https://ai.google.dev/api/caching#ToolConfig */
+/** See https://ai.google.dev/api/caching#ToolConfig */
 export const TOOL_CONFIG: Members = { functionCallingConfig: 'carried', retrievalConfig: 'native' };
 
-/** https://ai.google.dev/api/caching#FunctionCallingConfig */
+/** See https://ai.google.dev/api/caching#FunctionCallingConfig */
 export const CALLING_CONFIG: Members = { mode: 'carried', allowedFunctionNames: 'carried' };
 
-/** https://ai.google.dev/api/caching#FunctionDeclaration */
+/** See https://ai.google.dev/api/caching#FunctionDeclaration */
 export const DECLARATION: Members = {
   name: 'carried',
   description: 'carried',
@@ -67,7 +67,7 @@ export const DECLARATION: Members = {
   behavior: 'native',
 };
 
-/** https://ai.google.dev/api/embeddings#EmbedContentRequest */
+/** See https://ai.google.dev/api/embeddings#EmbedContentRequest */
 export const EMBED_REQUEST: Members = {
   model: 'carried',
   content: 'carried',
@@ -78,10 +78,10 @@ export const EMBED_REQUEST: Members = {
 
 export const EMBED_BATCH: Members = { requests: 'carried' };
 
-/** https://ai.google.dev/api/caching#Content */
+/** See https://ai.google.dev/api/caching#Content */
 export const CONTENT: Members = { role: 'carried', parts: 'carried' };
 
-/** https://ai.google.dev/api/caching#Part */
+/** See https://ai.google.dev/api/caching#Part */
 export const PART: Members = {
   text: 'carried',
   thought: 'carried',

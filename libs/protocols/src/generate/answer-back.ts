@@ -7,7 +7,7 @@ export interface AnswerHead {
   readonly responseId: string;
 }
 
-/** Usage as a client of Gemini expects it: cached tokens inside the prompt, thoughts beside the candidates. https://ai.google.dev/api/generate-content#UsageMetadata */
+/** Writes usage as a client of Gemini expects it: cached tokens inside the prompt, thoughts beside the candidates. https://ai.google.dev/api/generate-content#UsageMetadata */
 function toUsageMetadata(usage: TokenUsage): JsonRecord {
   const prompt = promptTokensOf(usage);
   const output = outputTokensOf(usage);
@@ -20,7 +20,7 @@ function toUsageMetadata(usage: TokenUsage): JsonRecord {
   };
 }
 
-/** https://ai.google.dev/api/generate-content#FinishReason */
+/** See https://ai.google.dev/api/generate-content#FinishReason */
 const REASONS: Readonly<Record<string, string>> = {
   length: 'MAX_TOKENS',
   content_filter: 'SAFETY',

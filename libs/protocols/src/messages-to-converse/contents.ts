@@ -7,7 +7,7 @@ import { contentValue } from '../translation/content-value.ts';
 const FOREIGN_BLOCKS =
   /^(?:compaction|fallback|container_upload|server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/;
 const IMAGE_FORMATS: ReadonlySet<string> = new Set(['png', 'jpeg', 'gif', 'webp']);
-/** https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_DocumentBlock.html */
+/** See https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_DocumentBlock.html */
 const DOCUMENT_FORMATS: Readonly<Record<string, string>> = {
   'application/pdf': 'pdf',
   'text/plain': 'txt',
@@ -56,7 +56,7 @@ function converseBlocks(value: unknown, param: string, options: ContentOptions):
   });
 }
 
-/** https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_CachePointBlock.html */
+/** See https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_CachePointBlock.html */
 export function cachePoint(block: JsonRecord): JsonRecord[] {
   const { type, ttl } = record(block['cache_control']);
   if (type !== 'ephemeral') return [];

@@ -5,7 +5,7 @@ export function isOpaque(model: string): boolean {
   return model.startsWith('arn:') && !/[/.](?:amazon|anthropic|openai|meta|mistral)\./.test(model);
 }
 
-/** https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html */
+/** See https://docs.aws.amazon.com/nova/latest/nova2-userguide/extended-thinking.html */
 const EFFORT_MAX = { low: 2_048, medium: 8_192 };
 
 /** Returns fields that Converse leaves to the model's family: top-k sampling and thinking. An unknown family gets none of them. */

@@ -35,7 +35,7 @@ export function converseStep(
   return [{ ...next, stopReason }, events];
 }
 
-/** https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_MessageStopEvent.html */
+/** See https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_MessageStopEvent.html */
 const STOP_REASONS: Readonly<Record<string, string>> = {
   tool_use: 'tool_use',
   max_tokens: 'max_tokens',

@@ -120,7 +120,7 @@ function vectorMethod(method: Omit<VectorMethod, 'answersFor'>): VectorMethod {
   };
 }
 
-/** https://ai.google.dev/api/embeddings#method:-models.batchembedcontents */
+/** See https://ai.google.dev/api/embeddings#method:-models.batchembedcontents */
 export function batchEmbedContents(path: (model: string) => string): VectorMethod {
   return vectorMethod({
     path,
@@ -147,7 +147,7 @@ export function embedContent(path: (model: string) => string): VectorMethod {
   });
 }
 
-/** https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api: it counts the tokens of each text. */
+/** See https://cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api: it counts the tokens of each text. */
 export function predictVectors(path: (model: string) => string): VectorMethod {
   return vectorMethod({
     path,

@@ -16,7 +16,7 @@ export interface ClaudeHost {
   /** Later versions are named as Anthropic names them. */
   readonly hasLaterVersions?: true;
   path(model: string, isStream: boolean): string;
-  /** Fields of the body, beside the model, that the path states instead. */
+  /** Lists the fields of the body, beside the model, that the path states instead. */
   readonly left: readonly string[];
   readonly betasIn: 'body' | 'headers';
   readonly streamHeaders?: Readonly<Record<string, string>>;

@@ -18,7 +18,7 @@ export const OPENAI_MODELS: ModelList = {
   names: (answer) => namesIn(isRecord(answer) ? answer['data'] : list(answer), 'id'),
 };
 
-/** https://platform.claude.com/docs/en/api/models-list */
+/** See https://platform.claude.com/docs/en/api/models-list */
 export const ANTHROPIC_MODELS: ModelList = {
   path: '/models?limit=1000',
   headers: TRANSLATED_HEADERS,

@@ -7,7 +7,7 @@ import { SseFramer } from '../sse/sse-framer.ts';
 
 /** Reads the events that a provider keeps of a stored response, for the content that they show. */
 export class ResponseLog {
-  /** True when a reasoning item has begun, so that not all generated text is shown. */
+  /** Is true when a reasoning item has begun, so that not all generated text is shown. */
   hasReasoning = false;
   private readonly tap: ResponsesTap;
   private readonly framer = new SseFramer();

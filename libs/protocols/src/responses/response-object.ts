@@ -15,7 +15,7 @@ export interface ResponseFrame {
 
 export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
 
-/** https://platform.openai.com/docs/api-reference/responses/object */
+/** See https://platform.openai.com/docs/api-reference/responses/object */
 export function responseObject(
   { identity, model, asked }: ResponseFrame,
   status: ResponseStatus,

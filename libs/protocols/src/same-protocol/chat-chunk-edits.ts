@@ -103,7 +103,7 @@ function rolePatches(bytes: Uint8Array, layout: JsonLayout, edits: readonly Role
   });
 }
 
-/** The event's bytes and where its JSON begins. Data over several lines is put on one first: line feeds in JSON are mere blanks. */
+/** Returns the event's bytes and where its JSON begins. Data over several lines is put on one first: line feeds in JSON are mere blanks. */
 function chunkBytes(event: SseEvent): { bytes: Buffer; start: number } {
   const { raw, data } = event;
   if (

@@ -251,7 +251,7 @@ class JoinedTexts {
   #length = 0;
   #text = '';
 
-  /** False, and nothing added, when no JSON string has this inside. */
+  /** Returns false and adds nothing when no JSON string has this inside. */
   add(bytes: Buffer, start: number, end: number): boolean {
     const isEscaped = hasBackslash(bytes, start, end);
     if (!isEscaped && this.#length + end - start <= this.#block.length) {

@@ -2,7 +2,7 @@ import type { StoredIds, StreamReader, StreamSink } from '../exchange.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
 import { ResponsesStream } from './responses-stream.ts';
 
-/** The events of a stored response, from its beginning or a later one, as its client may see them. */
+/** Opens the events of a stored response, from its beginning or a later one, as its client may see them. */
 export function openStoredStream({
   ids,
   model,

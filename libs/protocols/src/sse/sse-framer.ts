@@ -86,7 +86,7 @@ export class SseFramer implements EventFramer {
   private hasOverflowed = false;
   private endOfEvent = 0;
 
-  /** True once an event was longer than the limit; nothing more is read then. */
+  /** Is true once an event was longer than the limit; nothing more is read then. */
   get hasFailed(): boolean {
     return this.hasOverflowed;
   }

@@ -5,7 +5,7 @@
 export interface Omission {
   direction: 'chat to messages' | 'messages to chat' | 'responses to chat or messages';
   part: 'request' | 'answer';
-  /** The field as the client or upstream writes it. */
+  /** Is the field as the client or upstream writes it. */
   feature: string;
   /** Says what happens to the field, and why that does no harm, or which harm it does. */
   outcome: string;

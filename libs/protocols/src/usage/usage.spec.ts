@@ -141,7 +141,7 @@ describe('usage for clients', () => {
   });
 });
 
-/** Rounds whose figures the top of a usage leaves out. */
+/** Returns the rounds whose figures the top of a usage leaves out. */
 const besideMessage = (usage: JsonRecord): JsonRecord[] =>
   records(usage['iterations']).filter(({ type }) => type !== 'message');
 

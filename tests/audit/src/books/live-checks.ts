@@ -65,7 +65,7 @@ async function readOne(
   }
 }
 
-/** Also while requests run: no function of Tollgate writes what cannot be read, and the holds of such a record keep the installation from rest. */
+/** It can be asked also while requests run: no function of Tollgate writes what cannot be read, and the holds of such a record keep the installation from rest. */
 export async function findUnreadable(books: Books): Promise<Finding> {
   const balances = await readLiveBalances(books);
   return {

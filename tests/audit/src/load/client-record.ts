@@ -8,7 +8,7 @@ export interface ClientRecord {
   status: number | null;
   /** Is `completed` when the whole answer arrived, `hung_up` by the client, `refused` for a status other than 200, `broken` when the answer ended by itself, `unreached` when there was none. */
   ending: 'completed' | 'hung_up' | 'refused' | 'broken' | 'unreached';
-  /** Generated tokens the client received whole. */
+  /** Counts the generated tokens the client received whole. */
   deliveredTokens: number;
   /** Counts those tokens that were received in the last moments before the end. */
   recentTokens: number;

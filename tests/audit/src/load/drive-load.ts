@@ -3,7 +3,7 @@ import type { ClientRecord, Target } from './client-record.ts';
 import type { RequestPlan } from './plan-requests.ts';
 import { sendRequest } from './send-request.ts';
 
-/** After a failure, so that an outage of a second does not eat up the whole load. */
+/** Is the pause after a failure, so that an outage of a second does not eat up the whole load. */
 const PAUSE_AFTER_FAILURE_MS = 100;
 
 export interface DriveOptions {

@@ -44,7 +44,7 @@ export const PREMIUM_FIELDS_ASKED = {
   responses: {},
 } as const satisfies Record<RequestPlan['protocol'], object>;
 
-/** By which a request of this plan is charged, as its usage row names them. */
+/** Returns the premiums by which a request of this plan is charged, as its usage row names them. */
 export function premiumsOf({ isPremium, protocol }: RequestPlan): string[] {
   if (!isPremium) return [];
   return Object.entries(PREMIUM_FIELDS_ASKED[protocol]).map(

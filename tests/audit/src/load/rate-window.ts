@@ -23,7 +23,7 @@ export class RateWindow {
     this.#rpm = rpm;
   }
 
-  /** Twice the limit at once, spread over the addresses. */
+  /** Sends twice the limit at once, spread over the addresses. */
   async burst(): Promise<void> {
     const records = await Promise.all(
       Array.from({ length: 2 * this.#rpm }, (_, index) =>

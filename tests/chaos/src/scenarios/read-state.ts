@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 const CONNECT_MS = 10_000;
 
-/** When each running request's hold would be reaped, unix ms by Redis' clock, by request id. */
+/** Returns when each running request's hold would be reaped, unix ms by Redis' clock, by request id. */
 export async function readLeases({
   redisUrl,
   shards,

@@ -187,7 +187,7 @@ async function compareDatabases(lost: PostgresServer, restored: PostgresServer):
   return new Map([...losses].filter(([, tokens]) => tokens !== 0));
 }
 
-/** Milliseconds until every node says that it serves. */
+/** Returns the milliseconds until every node says that it serves. */
 async function untilReady({ nodeUrls }: Tollgate): Promise<number> {
   const startedAt = Date.now();
   const isReady = async (url: string): Promise<boolean> =>

@@ -34,7 +34,7 @@ const OTHERS_TOKENS_MAX = 1_000;
 const MEMORY_ELSE_MAX = 64 * 1_048_576;
 const MEMORY_PER_READER_MAX = 256 * 1_024;
 
-/** Until the last reader stands still and is cut, on a busy machine. */
+/** Allows the time until the last reader stands still and is cut, on a busy machine. */
 const READERS_GONE_WITHIN_MS = 180_000;
 
 /** Plays T13: clients that send their headers a byte a second and clients that read nothing, beside others that are served all the while. */

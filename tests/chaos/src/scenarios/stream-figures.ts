@@ -13,7 +13,7 @@ export interface Measured {
   streams: PacedStream[];
   tokens: number;
   openedInMs: number;
-  /** When the last one began. */
+  /** Counts the streams that were open when the last one began. */
   openAtOnce: number;
   via: ChunkDelays;
   direct: ChunkDelays;

@@ -19,7 +19,7 @@ export interface AnswerParts {
   error: string;
 }
 
-/** `usage` null: none is reported. */
+/** With a `usage` of null none is reported. */
 export function answerParts(
   speech: Speech,
   { usage = usageOf(speech), text = TEXT }: { usage?: object | null; text?: string } = {},

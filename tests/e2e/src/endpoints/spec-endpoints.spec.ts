@@ -79,7 +79,7 @@ async function expectScene(
   { status, answer, ...ask }: Scene,
 ): Promise<void> {
   const got = await send(endpoint, ask);
-  // Together, so that a failure shows what came instead.
+  // Both are compared together, so that a failure shows what came instead.
   expect(got).toMatchObject({ status, ...(answer !== undefined && { answer }) });
   if (status >= 400)
     expect(got).toMatchObject({

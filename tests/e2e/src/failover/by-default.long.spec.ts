@@ -10,7 +10,7 @@ import { PROTOCOLS, TwoUpstreams, type Protocol, type Second } from './two-upstr
 const CLEAN_MS = 20_000;
 /** The second upstream of the fault "prompt too long" has a larger window. */
 const LARGE_WINDOW = 1_000_000;
-/** Tokens by which the gateway's count of a short prompt or of a broken text may differ from its provider's. */
+/** Bounds the tokens by which the gateway's count of a short prompt or of a broken text may differ from its provider's. */
 const TOLERANCE = 8;
 /** Bounds the tokens of the words that a continuation repeats; the place of a reset decides which they are. */
 const ANCHOR_TOKENS_MAX = 4;
@@ -68,7 +68,7 @@ beforeAll(async () => {
       ...(number === 16 && { window: LARGE_WINDOW }),
     })),
   );
-  // At once, as several of them are silent until the limits by default end them.
+  // They are asked at once, as several of them are silent until the limits by default end them.
   met = await Promise.all(
     all.map(async (each, place) => {
       const seen = await ask(two, { ...each, model: models[place] ?? '' });

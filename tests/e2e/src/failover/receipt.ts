@@ -16,7 +16,7 @@ const receiptSchema = z.object({
 });
 export type Receipt = z.infer<typeof receiptSchema>;
 
-/** Once it is booked. */
+/** Returns the receipt once it is booked. */
 export function receiptOf({ tollgate }: TwoUpstreams, rid: string): Promise<Receipt> {
   return until(`receipt of ${rid}`, async () => {
     const found = await tollgate.admin

@@ -7,14 +7,14 @@ import {
   type Tollgate,
 } from '@tollgate/harness';
 
-/** Short, so that silence is found out within a test; no answer of the demo upstream takes so long. */
+/** Is short, so that silence is found out within a test; no answer of the demo upstream takes so long. */
 const LIMIT_MS = 1_000;
 /** Names models that continue an answer from its beginning. */
 const PREFILL_MODELS = { prefill: 'claude-3-5-haiku', hosted: 'us.anthropic.claude-3-5-haiku' };
 export const PROTOCOLS = ['chat', 'messages'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
-/** `prefill`: the second route is a model of Anthropic's protocol that takes a prefill; `hosted`: one of Bedrock; `plain`: one of the client's protocol that takes none. */
+/** For `prefill` the second route is a model of Anthropic's protocol that takes a prefill; for `hosted` it is one of Bedrock; for `plain` it is one of the client's protocol that takes none. */
 export type Second = 'plain' | keyof typeof PREFILL_MODELS;
 
 export interface ModelSpec {
@@ -51,7 +51,7 @@ export class TwoUpstreams {
     this.#limitMs = parts.limitMs;
   }
 
-  /** `limitMs`: how long upstreams may be silent; null leaves the defaults. */
+  /** `limitMs` says how long upstreams may be silent; null leaves the defaults. */
   static async start({
     limitMs = LIMIT_MS,
   }: { limitMs?: number | null } = {}): Promise<TwoUpstreams> {
@@ -89,7 +89,7 @@ export class TwoUpstreams {
     return names;
   }
 
-  /** A model whose first upstream is at this address. */
+  /** Adds a model whose first upstream is at this address. */
   async addModelAt(
     url: string,
     protocol: Protocol,

@@ -38,7 +38,7 @@ export async function startServer() {
   const administrator = await connectedTo(await services.createDatabase());
   let copies = 0;
   return {
-    /** At noon, so that no sequence ends on another day. */
+    /** The time is at noon, so that no sequence ends on another day. */
     noonMs: async (): Promise<number> => {
       const [row] = await administrator.query(
         "SELECT extract(epoch FROM current_date + interval '12 hours')::int AS noon",

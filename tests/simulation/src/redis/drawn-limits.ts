@@ -1,4 +1,4 @@
-/** Limits as the control plane writes them: few are reached, so that most requests are admitted. */
+/** Writes limits as the control plane writes them: few are reached, so that most requests are admitted. */
 const limitsOf = (w: readonly (readonly (string | number)[])[], [c, i, o] = [0, 0, 0]): string =>
   JSON.stringify({ w, c, i, o, k: 1 });
 export const ONE_A_MINUTE = limitsOf([['rpm', 'r', 1_000, 1, '', 0]]);

@@ -63,7 +63,7 @@ export class LiveStore implements Server {
   readonly onCalled: ((call: Called, changes: Changes) => void)[] = [];
   /** Are called for each key that expired while the clock was ahead, before its time. */
   readonly onExpiredEarly: ((key: string) => void)[] = [];
-  /** With the number of the last call that is kept, after the later ones were lost. */
+  /** Are called with the number of the last call that is kept, after the later ones were lost. */
   readonly onLostTail: ((lastCall: number) => void)[] = [];
   /** Names the events that the queue has lost once. */
   readonly lostEvents = new Set<string>();

@@ -1,6 +1,6 @@
 import { LuaError, Table, typeOf, type Lua } from './lua-values.ts';
 
-/** MessagePack as Redis' cmsgpack writes it: lists for tables without names, the shortest form of integers, doubles for other numbers. */
+/** Writes MessagePack as Redis' cmsgpack writes it: lists for tables without names, the shortest form of integers, doubles for other numbers. */
 export function packMessage(value: Lua): string {
   if (value === undefined) return '\xc0';
   if (typeof value === 'boolean') return value ? '\xc3' : '\xc2';

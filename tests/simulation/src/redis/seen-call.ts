@@ -82,7 +82,7 @@ export class SeenCall {
     return String(this.#value(this.#call.keys[0], when) ?? '');
   }
 
-  /** Null where the call names no subscription or none is there. */
+  /** Returns null where the call names no subscription or none is there. */
   subscription(when: 'before' | 'after'): SeenSubscription | null {
     const record = this.#value(this.subscriptionKey, when);
     if (!(record instanceof Map) || !record.has('bal')) return null;

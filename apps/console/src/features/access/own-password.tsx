@@ -3,7 +3,7 @@ import { useWords } from '../../words/words.ts';
 import { AccessFrame } from './access-frame.tsx';
 import { ChangePasswordForm } from './change-password-form.tsx';
 
-/** In place of every page until a one-time password has been replaced: the server refuses all else until then. */
+/** Replaces every page until a one-time password has been replaced: the server refuses all else until then. */
 export function OwnPassword() {
   const { access } = useWords();
   const queries = useQueryClient();

@@ -28,7 +28,7 @@ export function ActivityTable({
   );
 }
 
-/** And who, where that has no column of its own. */
+/** Shows when it happened, and who acted where that has no column of its own. */
 function When({ of: { at, actor_name: name } }: { of: ActivityEntry }) {
   const { activity } = useWords().admin;
   return (

@@ -90,7 +90,7 @@ function BooksTiles({ of: state }: { of: Books }) {
   );
 }
 
-/** Times at which a ledger and a balance differed, and when that was over. */
+/** Lists times at which a ledger and a balance differed, and when that was over. */
 function Drifts() {
   const { admin } = useWords();
   const { books } = admin;
@@ -104,7 +104,7 @@ function Drifts() {
   );
 }
 
-/** When all of it was last proven: of the equality that was proven longest ago. */
+/** Shows when all of it was last proven: the time of the equality that was proven longest ago. */
 function LastProven({ of: checks }: { of: readonly Check[] }) {
   const times = checks.map(({ proven_at: at }) => at ?? '').toSorted();
   const oldest = times[0] ?? '';

@@ -58,7 +58,7 @@ function ModelPage({ of: model }: { of: Model }) {
   const { models } = admin;
   const [open, setOpen] = useState<Open>();
   const prices = useQuery(pricesQuery(model.id));
-  // One that was set just now is in force before the reader's watch steps on.
+  // A price that was set just now is in force before the reader's watch steps on.
   const inForce = priceInForce(prices.data?.data ?? [], Math.max(useNow(), prices.dataUpdatedAt));
   return (
     <Frame

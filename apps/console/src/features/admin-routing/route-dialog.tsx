@@ -71,7 +71,7 @@ function RouteFields({ of: route }: { of: Route | undefined }) {
   );
 }
 
-/** When the route is chosen. */
+/** Holds the fields that say by what order the route is chosen. */
 function OrderFields({ of: route }: { of: Route | undefined }) {
   const { routing } = useWords().admin;
   const whole = { inputMode: 'numeric', pattern: '[0-9]*', autoComplete: 'off' } as const;

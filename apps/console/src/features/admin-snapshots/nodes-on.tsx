@@ -24,7 +24,7 @@ export function NodesOn({ version }: { version: number }) {
   );
 }
 
-/** Nodes that do not run the newest version, each with the reason; nothing where there are none. */
+/** Lists the nodes that do not run the newest version, each with the reason; nothing where there are none. */
 export function NodesBehind() {
   const { admin } = useWords();
   const { data } = useQuery({ ...nodesQuery, ...useLive() });

@@ -15,7 +15,7 @@ export interface UpstreamFare {
   errors: number;
   /** Is the figure of the slowest route. */
   p95: number | null;
-  /** Nodes that leave it alone now, and those that only see it fail. */
+  /** Names the nodes that leave it alone now, and those that only see it fail. */
   resting: string[];
   failing: string[];
 }

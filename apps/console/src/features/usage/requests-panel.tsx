@@ -22,7 +22,7 @@ interface RequestsPanelProps {
   actions?: ReactNode;
 }
 
-/** Requests page by page, by cursor: as quick with a million behind it as with ten. The first page is live. */
+/** Lists requests page by page, by cursor: as quick with a million behind it as with ten. The first page is live. */
 export function RequestsPanel({
   filter,
   range,

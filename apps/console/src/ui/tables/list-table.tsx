@@ -9,7 +9,7 @@ import { Table, type TableProps } from './table.tsx';
 /** Names the part of a list that is asked for; the address holds it. */
 export interface ListState<Sort extends string> {
   page: number;
-  /** '' where nothing is searched for. */
+  /** Is '' where nothing is searched for. */
   q: string;
   sort: Sort;
 }

@@ -1,6 +1,6 @@
 import { countOf } from '../plural.ts';
 
-/** Accounts, as an administrator sees them. */
+/** Holds the words about accounts as an administrator sees them. */
 export const adminUsers = {
   title: 'Users',
   purpose: 'Accounts: who may sign in, what they hold and what they use.',

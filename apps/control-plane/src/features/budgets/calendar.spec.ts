@@ -6,7 +6,7 @@ import { isTimeZone, periodAt, periodStarts, type BudgetPeriod } from './calenda
 const DAY = 86_400;
 const { zones: ZONES, from: FROM, days: DAYS } = CALENDAR;
 
-/** The date of an instant as the platform's formatter writes it, which shares no code with the calendar. */
+/** Returns the date of an instant as the platform's formatter writes it, which shares no code with the calendar. */
 function dateIn(timeZone: string): (seconds: number) => string {
   const format = new Intl.DateTimeFormat('en-CA', { timeZone, dateStyle: 'short' });
   return (seconds) => format.format(seconds * 1_000);

@@ -22,7 +22,7 @@ describe('a shard whose data in Redis is from before it was lost', () => {
       body: { model_id: model.id, tokens: 1_000 },
     });
     const shard = shardOf(account.id, Number(plane.environment['SHARDS']));
-    // Filled once, so that PostgreSQL knows its epoch.
+    // The shard is filled once, so that PostgreSQL knows its epoch.
     await plane.app.get(Epochs).clear(shard);
     await plane.app.get(EpochsService, { strict: false }).ensureAll();
     const isOpen = async () => expect(await plane.app.get(Epochs).isOpen(shard)).toBe(true);

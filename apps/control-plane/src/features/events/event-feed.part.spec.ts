@@ -36,7 +36,7 @@ function holdReadings(store: EventStore): Reading[] {
   return readings;
 }
 
-/** The reading number `index`, once its rows are there. */
+/** Returns the reading number `index`, once its rows are there. */
 async function readingAt(readings: readonly Reading[], index: number): Promise<Reading> {
   const reading = await eventually(
     async () => readings[index] ?? Promise.reject(new Error(`reading ${index} does not begin`)),

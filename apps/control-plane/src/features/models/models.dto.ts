@@ -55,7 +55,7 @@ const modelFields = {
   unbounded_input_tokens: z.number().int().min(0).max(100_000_000).nullable().optional(),
   /** Is true when the reported usage may include more input than was sent. */
   reads_more_than_sent: z.boolean().optional(),
-  /** True when requests that mark nothing for the provider's cache get marks. */
+  /** Is true when requests that mark nothing for the provider's cache get marks. */
   caches_prompts: z.boolean().optional(),
   /** Replaces all settings; an omitted setting gets its default. */
   failover: failoverFields.optional(),

@@ -2,7 +2,7 @@ import type { NodeResponse } from './node-answers.ts';
 import type { NodeWatch, SeenWorker } from './node-watch.ts';
 import type { ProxyNode } from './proxy-node.entity.ts';
 
-/** A node as PostgreSQL wants it and as its workers last said it is. */
+/** Describes a node as PostgreSQL wants it and as its workers last said it is. */
 export function toNodeResponse(row: ProxyNode, watch: NodeWatch): NodeResponse {
   const workers = watch.workersOf(row.name);
   const live = workers.filter((worker) => worker.isLive).map((worker) => worker.report);

@@ -36,7 +36,7 @@ export function desiredOf(
     : { state, credentials };
 }
 
-/** A node that is not registered, and whose report shows no credential of the fleet. */
+/** Returns the state of a node that is not registered, and whose report shows no credential of the fleet. */
 export function strangerOf(name: string, fleetHashes: readonly string[]): DesiredNodeState {
   return { state: 'unknown', credentials: marksOf(name, fleetHashes) };
 }

@@ -20,7 +20,7 @@ const familySchema = z
     context_window: tokens,
     max_output_tokens: tokens,
     default_output_tokens: tokens,
-    /** The field in which chat upstreams take the output limit of these models; `max_tokens` when absent. */
+    /** Is the field in which chat upstreams take the output limit of these models; `max_tokens` when absent. */
     output_limit_field: z.enum(OUTPUT_LIMIT_FIELDS).optional(),
     input: modalities,
     output: modalities,

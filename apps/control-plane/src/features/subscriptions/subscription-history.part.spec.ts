@@ -33,7 +33,7 @@ describe('history', () => {
     <Method extends string, Path extends string>(method: Method, path: Path, body?: unknown) =>
       plane.call(method, path, { token: account.token, ...(body === undefined ? {} : { body }) });
 
-  /** Bought 1,000 and 500 tokens, used 300, for 2 a token. */
+  /** Makes a subscription that bought 1,000 and 500 tokens, and used 300, for 2 a token. */
   async function subscribed() {
     const [account, model] = [await ledger.account('3000'), await ledger.model('2000000')];
     await as(account)('POST', '/models/subscribe', { model_id: model.id, tokens: 1_000 });

@@ -70,7 +70,7 @@ describe('unsubscribing', () => {
 
   test('again and again makes withdrawals whose ids rise, though the clock of the control plane stands', async () => {
     const [account, model] = [await ledger.account('10'), await ledger.model('1')];
-    /** The milliseconds of each id. */
+    /** Holds the milliseconds of each id. */
     const times: string[] = [];
     const clock = jest.spyOn(Date, 'now').mockReturnValue(Date.now());
     try {

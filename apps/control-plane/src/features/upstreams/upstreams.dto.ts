@@ -71,7 +71,7 @@ const settings = z.strictObject({
   enabled: z.boolean().optional(),
 });
 
-/** `preset`: what is left out is taken from it. */
+/** A preset gives whatever is left out. */
 export const createUpstreamSchema = settings
   .extend({ preset: z.enum(PRESET_NAMES).optional() })
   .meta({
@@ -84,7 +84,7 @@ export const createUpstreamSchema = settings
   });
 export type CreateUpstream = z.infer<typeof createUpstreamSchema>;
 
-/** `api_key`: omitted = kept, null = removed. */
+/** An omitted `api_key` is kept, and null removes it. */
 export const updateUpstreamSchema = settings
   .partial()
   .meta({ 'x-example': { max_concurrency: 200 } });

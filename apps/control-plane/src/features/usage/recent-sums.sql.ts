@@ -11,7 +11,7 @@ const YOUNGEST_DAYS = 1;
 /** Usage that was booked late for an older day counts after this time. */
 const MADE_EVERY = '6 hours';
 
-/** The measures of a row `u` of the roll-ups, joined with its price. Sums of them are exact up to 2^53. */
+/** Holds the measures of a row `u` of the roll-ups, joined with its price. Sums of them are exact up to 2^53. */
 export const MEASURE_OF = {
   tokens: `(${RATED_TOKENS})::float8`,
   requests: 'u.requests::float8',

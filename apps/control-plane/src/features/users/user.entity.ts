@@ -32,7 +32,7 @@ export class User extends KeptRow {
   @Column({ type: 'bigint', default: 1, transformer: safeIntegerColumn })
   revision: number;
 
-  /** True when running streams of a frozen or deleted account may finish. */
+  /** Is true when running streams of a frozen or deleted account may finish. */
   @Column({ type: 'boolean', default: false })
   drain: boolean;
 

@@ -8,7 +8,7 @@ export interface Visitor {
   requestId: string;
   /** Is the address of the peer, or the one that a trusted proxy states. */
   address: string;
-  /** The client's user agent, cut to a limit, for lists of sessions. */
+  /** Is the client's user agent, cut to a limit, for lists of sessions. */
   userAgent: string;
 }
 

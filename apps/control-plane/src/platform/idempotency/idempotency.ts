@@ -14,7 +14,7 @@ export const IDEMPOTENCY_HEADER = 'Idempotency-Key';
 const storedRow = z.object({ request_hash: z.string(), response_body: z.unknown() });
 
 export interface IdempotentRequest {
-  /** The caller and not the account acted on: a key belongs to its sender. */
+  /** Is the caller and not the account acted on: a key belongs to its sender. */
   userId: number;
   /** Is the fixed name of the route, for example `POST /wallet/recharge`. */
   route: string;

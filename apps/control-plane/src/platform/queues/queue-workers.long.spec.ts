@@ -8,7 +8,7 @@ import { Metrics } from '../metrics/metrics.ts';
 import { QueueBacklog } from './queue-backlog.ts';
 import { QueueWorkers } from './queue-workers.ts';
 
-/** Enough that some wait for a job and some are at one when Redis dies. */
+/** Is enough that some wait for a job and some are at one when Redis dies. */
 const PROCESSES = 12;
 /** Owns the queue: `{bull}` is in slot 9263. */
 const PRIMARY = 'redis-2';

@@ -16,7 +16,7 @@ export interface Metered {
   readonly outcome: Outcome;
   readonly counted: Counted;
   readonly firstTokenMs: number | null;
-  /** That the client sees; 499 when it left before there was one. */
+  /** Is the status that the client sees; 499 when it left before there was one. */
   readonly status: number;
   /**
    * Sends the rest of the answer and ends it. To be called once the final is in the journal: a request whose client saw its end is charged exactly,

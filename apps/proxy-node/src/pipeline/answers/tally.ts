@@ -280,7 +280,7 @@ export class Tally {
   }
 }
 
-/** Output as the gateway counts it: all of it text. */
+/** Returns output as the gateway counts it, all of it as text. */
 function textOutput(output: number, reasoning = 0): OutputUsage {
   return { ...NO_OUTPUT, output, reasoning };
 }

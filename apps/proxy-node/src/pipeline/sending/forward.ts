@@ -53,7 +53,7 @@ export class Forwarder {
   readonly #refused: RefusedFields;
   readonly #onError: (failed: FailedAttempt) => void;
 
-  /** `onError`: an upstream has answered with an error. */
+  /** `onError` is called when an upstream has answered with an error. */
   constructor({
     pools,
     health,

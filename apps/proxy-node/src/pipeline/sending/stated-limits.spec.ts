@@ -5,7 +5,7 @@ import { route } from './route.ts';
 
 const ACCOUNT = 7;
 const MINUTE = 60_000;
-/** Requests a minute that each provider takes. */
+/** Lists the requests a minute that each provider takes. */
 const LIMITS = [300, 120, 60] as const;
 
 const candidates: Candidate[] = LIMITS.map((_, at) => ({

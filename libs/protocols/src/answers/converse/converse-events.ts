@@ -44,7 +44,7 @@ function textOf(block: JsonRecord): string {
   return text(block['text']) ?? cited.map((part) => text(part['text']) ?? '').join('');
 }
 
-/** All that a delta generates. */
+/** Holds all that a delta generates. */
 export interface Generated {
   readonly text: string;
   readonly thought: string;

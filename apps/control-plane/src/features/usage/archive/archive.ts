@@ -5,7 +5,7 @@ import type { ArchiveStore } from './archive-store.ts';
 
 const MANIFEST = 'manifest.json';
 
-/** The size of a part's CSV before compression. gzip adds less than a thousandth at worst, so no part exceeds the 5 GiB of one upload to S3. */
+/** Limits the size of a part's CSV before compression. gzip adds less than a thousandth at worst, so no part exceeds the 5 GiB of one upload to S3. */
 const PART_BYTES_MAX = 4 * 1024 ** 3;
 
 const count = z.number().int().nonnegative();

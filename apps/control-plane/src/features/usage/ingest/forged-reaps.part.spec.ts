@@ -67,7 +67,7 @@ async function isBelieved(event: RelayedEvent): Promise<boolean> {
   return believed.length === 1;
 }
 
-/** Redis as a node with this credential uses it. */
+/** Opens Redis as a node with this credential uses it. */
 const storeOf = (credential: string): MeteringStore =>
   new MeteringStore({
     library: plane.app.get(FunctionLibrary),
