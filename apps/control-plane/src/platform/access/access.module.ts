@@ -1,6 +1,5 @@
 import { Global, Module } from '@nestjs/common';
 import { APP_GUARD, APP_INTERCEPTOR } from '@nestjs/core';
-import { JwtModule } from '@nestjs/jwt';
 import { AccessGuard } from './access-guard.ts';
 import { AccessTokens } from './access-tokens.ts';
 import { AccountScope } from './account-scope.ts';
@@ -13,7 +12,6 @@ import { Standing } from './standing.ts';
 
 @Global()
 @Module({
-  imports: [JwtModule.register({})],
   providers: [
     SessionToken,
     Sessions,

@@ -1,3 +1,4 @@
+import { createSecretKey } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { JwtService } from '@nestjs/jwt';
 import { z } from 'zod';
@@ -31,57 +32,54 @@ export interface SessionClaims {
 /** Signs and verifies the token of a session. `Sessions` decides whether the session itself is still valid. */
 @Injectable()
 export class SessionToken {
-  private readonly secret: Buffer;
-  /** These session secrets are accepted: the current one, and the other one while processes that use it still run. */
-  private readonly accepted: readonly Buffer[];
+  private readonly signer: JwtService;
+  /** The first signs. The other secret is accepted while processes that use it still run. */
+  private readonly verifiers: readonly JwtService[];
 
-  constructor(
-    private readonly jwt: JwtService,
-    @Inject(CONFIG) config: Config,
-  ) {
-    this.secret = derivedKey(config.JWT_SECRET, 'session');
-    const next = config.JWT_SECRET_NEXT;
-    this.accepted = next === undefined ? [this.secret] : [this.secret, derivedKey(next, 'session')];
+  constructor(@Inject(CONFIG) { JWT_SECRET, JWT_SECRET_NEXT }: Config) {
+    this.signer = jwtWith(JWT_SECRET);
+    this.verifiers = [
+      this.signer,
+      ...(JWT_SECRET_NEXT === undefined ? [] : [jwtWith(JWT_SECRET_NEXT)]),
+    ];
   }
 
   sign({ userId, version, sid }: SessionClaims): string {
-    return this.jwt.sign(
-      { version, sid },
-      {
-        secret: this.secret,
-        algorithm: ALGORITHM,
-        issuer: ISSUER,
-        audience: AUDIENCE,
-        subject: String(userId),
-        expiresIn: SESSION_SECONDS,
-      },
-    );
+    return this.signer.sign({ version, sid }, { subject: String(userId) });
   }
 
   /** Returns undefined for a token that was not signed here, has expired, or has missing or extra claims. */
   verify(token: string): SessionClaims | undefined {
     if (token.length > TOKEN_CHARS_MAX) return undefined;
-    for (const secret of this.accepted) {
-      const found = this.verifyWith(secret, token);
+    for (const jwt of this.verifiers) {
+      const found = verifyWith(jwt, token);
       if (found) return found;
     }
     return undefined;
   }
+}
 
-  private verifyWith(secret: Buffer, token: string): SessionClaims | undefined {
-    try {
-      const { header: head, payload } = this.jwt.verify(token, {
-        secret,
-        algorithms: [ALGORITHM],
-        issuer: ISSUER,
-        audience: AUDIENCE,
-        complete: true,
-      });
-      header.parse(head);
-      const { sub, version, sid } = claims.parse(payload);
-      return { userId: Number(sub), version, sid };
-    } catch {
-      return undefined;
-    }
+/** The key is a key object: from bytes, jsonwebtoken first tries to read a public key, in each call. */
+function jwtWith(secret: string): JwtService {
+  return new JwtService({
+    secret: createSecretKey(derivedKey(secret, 'session')),
+    signOptions: {
+      algorithm: ALGORITHM,
+      issuer: ISSUER,
+      audience: AUDIENCE,
+      expiresIn: SESSION_SECONDS,
+    },
+    verifyOptions: { algorithms: [ALGORITHM], issuer: ISSUER, audience: AUDIENCE, complete: true },
+  });
+}
+
+function verifyWith(jwt: JwtService, token: string): SessionClaims | undefined {
+  try {
+    const { header: head, payload } = jwt.verify<{ header: unknown; payload: unknown }>(token);
+    header.parse(head);
+    const { sub, version, sid } = claims.parse(payload);
+    return { userId: Number(sub), version, sid };
+  } catch {
+    return undefined;
   }
 }
