@@ -1,6 +1,5 @@
 import { ACCOUNT_LIMITS, BUDGETS, CLAIMS, LIMITS, ONE_A_MINUTE, VALUES } from './drawn-limits.ts';
-import type { FunctionName } from '../../../../libs/keyspace/test/past-the-stores.ts';
-import { keys } from '../../../../libs/keyspace/test/past-the-stores.ts';
+import { keys, type FunctionName } from '../../../../libs/keyspace/test/past-the-stores.ts';
 import type { Random } from '../random.ts';
 import { CALL_WEIGHTS } from './call-weights.ts';
 

@@ -7,14 +7,8 @@ import { useWords, type Words } from '../../words/words.ts';
 import { totalsOf, type GroupTotals } from './course.ts';
 import { useGroupName } from './group-name.ts';
 
-/** Shows the figures behind a chart, in its colours. A row narrows the page to its group. */
-export function TotalsTable({
-  of: statistics,
-  rowTo,
-}: {
-  of: UsageStatistics;
-  rowTo?: (group: GroupTotals) => string;
-}) {
+/** Shows the figures behind a chart, in its colours. */
+export function TotalsTable({ of: statistics }: { of: UsageStatistics }) {
   const { usage } = useWords();
   const nameOf = useGroupName(statistics.group_by);
   return (
@@ -23,7 +17,6 @@ export function TotalsTable({
       columns={columnsOf(statistics.group_by, usage, nameOf)}
       rows={totalsOf(statistics)}
       rowId={({ id }) => id ?? 'none'}
-      {...(rowTo && { rowTo })}
       empty={null}
     />
   );

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { SecretBox, SecretPlace } from '@tollgate/contracts';
+import type { SecretBox } from '@tollgate/contracts';
 import { createHmac } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { CONFIG, derivedKey, type Config } from '../../config.ts';
@@ -20,7 +20,7 @@ export class UpstreamSecrets extends BackgroundService {
     private readonly dataSource: DataSource,
     private readonly transactions: Transactions,
     private readonly snapshots: SnapshotsService,
-    @Inject(SECRET_BOX) private readonly box: SecretBox,
+    @Inject(SECRET_BOX) readonly box: SecretBox,
     @Inject(CONFIG) private readonly config: Config,
   ) {
     super({
@@ -35,10 +35,6 @@ export class UpstreamSecrets extends BackgroundService {
   fingerprint(apiKey: string): string {
     const key = derivedKey(this.config.ENCRYPTION_KEY, 'upstream-fingerprint');
     return createHmac('sha256', key).update(apiKey).digest('hex');
-  }
-
-  seal(secret: string, place: SecretPlace): string {
-    return this.box.seal(secret, place);
   }
 
   protected async runOnce(): Promise<void> {

@@ -100,7 +100,7 @@ export class UpstreamsService {
     };
     const result = this.idempotency.run(request, async (tx) => {
       const row = await inserted(tx, columns, (place) =>
-        auth ? this.secrets.seal(secretOf(auth), place) : null,
+        auth ? this.secrets.box.seal(secretOf(auth), place) : null,
       );
       const { id } = row;
       const after = toUpstreamResponse(row);
@@ -132,7 +132,7 @@ export class UpstreamsService {
       };
       refuseForeignAuth(next.protocol, next.authType);
       refuseForeignAddress(next);
-      const sealedApiKey = sealedFor(this.secrets, { next, row, auth });
+      const sealedApiKey = sealedFor(this.secrets.box, { next, row, auth });
       const after = toUpstreamResponse(
         await tx.getRepository(Upstream).save({ ...next, sealedApiKey }),
       );

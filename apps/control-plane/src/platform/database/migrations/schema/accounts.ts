@@ -1,6 +1,6 @@
 /** Makes accounts, their sessions and access tokens. */
 export const ACCOUNTS = `
--- Limits by name, as LIMIT_NAMES of libs/contracts has them: whole numbers below 2^53.
+-- Holds limits by name, as LIMIT_NAMES of libs/contracts has them: whole numbers below 2^53.
 CREATE FUNCTION are_limits(limits jsonb) RETURNS boolean LANGUAGE sql IMMUTABLE AS $$
   SELECT jsonb_typeof(limits) = 'object' AND NOT jsonb_path_exists(limits,
     '$.* ? (@.type() != "number" || @ < 0 || @ > 9007199254740991 || @.floor() != @)') $$;
@@ -19,14 +19,14 @@ CREATE TABLE users (
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
   deleted_at timestamptz,
-  -- Set: the password is a one-time one, and good until then.
+  -- Is set while the password is a one-time one, which is valid until then.
   one_time_until timestamptz,
   is_demo boolean NOT NULL DEFAULT false,
-  -- In place of the installation's ceilings of the limits of its keys, by the limit's name; 0 = none.
+  -- Replaces the installation's ceilings of the limits of its keys, by the limit's name; 0 means none.
   ceilings jsonb NOT NULL DEFAULT '{}' CHECK (are_limits(ceilings)),
-  -- Limits over all its keys: window, limit, models, counts_cache_reads.
+  -- Holds limits over all its keys: window, limit, models, counts_cache_reads.
   rates jsonb NOT NULL DEFAULT '[]' CHECK (jsonb_typeof(rates) = 'array'),
-  -- Shared with names that look alike (skeletons.ts).
+  -- Is shared with names that look alike (skeletons.ts).
   skeletons text[] NOT NULL DEFAULT '{}',
   CHECK ((status = 'deleted') = (deleted_at IS NOT NULL))
 );
@@ -52,7 +52,7 @@ END $$;
 CREATE TABLE sessions (
   sid uuid PRIMARY KEY,
   user_id integer NOT NULL REFERENCES users (id),
-  -- users.session_version when it began: a later one ends the session, whatever ended_at says.
+  -- Is users.session_version when it began: a later one ends the session, whatever ended_at says.
   version integer NOT NULL,
   address text NOT NULL,
   user_agent text NOT NULL,
@@ -60,7 +60,7 @@ CREATE TABLE sessions (
   last_seen_at timestamptz NOT NULL DEFAULT now(),
   expires_at timestamptz NOT NULL,
   ended_at timestamptz,
-  -- When the password was given last.
+  -- Is the time at which the password was given last.
   password_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX sessions_user ON sessions (user_id, created_at);
@@ -91,7 +91,7 @@ CREATE TRIGGER users_revoke_access_tokens AFTER UPDATE OF status, role ON users 
   WHEN (NEW.status <> 'active' OR (OLD.role = 'admin' AND NEW.role <> 'admin'))
   EXECUTE FUNCTION revoke_access_tokens();
 
--- Throttles of sign-in and registration. Unlogged: after a crash counting starts again, which costs an attacker's wait and no data.
+-- Holds throttles of sign-in and registration. The table is unlogged: after a crash counting starts again, which costs an attacker's wait and no data.
 CREATE UNLOGGED TABLE attempt_counters (subject text PRIMARY KEY, attempts integer NOT NULL, resets_at timestamptz NOT NULL);
 CREATE INDEX attempt_counters_age ON attempt_counters (resets_at);
 `;

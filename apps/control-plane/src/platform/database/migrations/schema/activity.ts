@@ -15,7 +15,7 @@ CREATE TABLE activity_log (
   request_id text,
   previous_hash text NOT NULL,
   hash text NOT NULL UNIQUE,
-  -- The access token that changed it; null: a session.
+  -- Is the access token that changed it; null for a session.
   token_id integer
 );
 CREATE INDEX activity_log_token ON activity_log (token_id, id) WHERE token_id IS NOT NULL;
@@ -26,7 +26,7 @@ CREATE TABLE alerts (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   rule text NOT NULL,
   severity text NOT NULL CHECK (severity IN ('info', 'warning', 'critical')),
-  -- What it is about, e.g. 'subscription:17'; one open alert per (rule, subject).
+  -- Names the subject, such as 'subscription:17'; one alert is open per (rule, subject).
   subject text NOT NULL,
   message text NOT NULL,
   detail jsonb NOT NULL DEFAULT '{}',
@@ -35,7 +35,7 @@ CREATE TABLE alerts (
   resolved_at timestamptz
 );
 CREATE UNIQUE INDEX alerts_open ON alerts (rule, subject) WHERE resolved_at IS NULL;
--- What the webhook still has to be told; a row goes when it was told, or given up.
+-- Holds what the webhook still has to report; a row is deleted when it was reported, or given up.
 CREATE TABLE alert_deliveries (
   alert_id bigint NOT NULL REFERENCES alerts (id),
   event text NOT NULL CHECK (event IN ('raised', 'resolved')),
@@ -46,7 +46,7 @@ CREATE TABLE alert_deliveries (
 );
 CREATE INDEX alert_deliveries_due ON alert_deliveries (due_at);
 
--- When each equality of the books was last compared, and when it last held.
+-- Says when each equality of the books was last compared, and when it last held.
 CREATE TABLE books_proofs (
   name text PRIMARY KEY,
   checked_at timestamptz NOT NULL,
@@ -55,16 +55,16 @@ CREATE TABLE books_proofs (
   example jsonb,
   duration_ms integer NOT NULL
 );
--- One audit at a time, whichever replica runs it.
+-- One audit runs at a time, whichever replica runs it.
 CREATE TABLE books_audit (only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row), running_since timestamptz);
 INSERT INTO books_audit DEFAULT VALUES;
 
--- Which backups were loaded here, and what had been lost since each was taken.
+-- Lists the backups that were loaded here, and what had been lost since each was taken.
 CREATE TABLE restores (
   backup_id uuid PRIMARY KEY,
   taken_at timestamptz NOT NULL,
   restored_at timestamptz NOT NULL DEFAULT now(),
-  -- By subscription, as tollgate-ops loss has read it from Redis; null until then.
+  -- Holds losses by subscription, as tollgate-ops loss has read them from Redis; null until then.
   loss jsonb,
   -- Redis was filled again from these books. Until then balances are not reconciled: the difference is the loss.
   closed_at timestamptz

@@ -3,27 +3,27 @@ export const BUDGETS = `
 CREATE TABLE budgets (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   user_id integer NOT NULL REFERENCES users (id),
-  -- Null: it is of the whole account.
+  -- Is null for the whole account.
   key_id integer REFERENCES api_keys (id),
-  -- usage: requests count, in Redis and as they are booked. purchases: what auto-recharge buys counts, in PostgreSQL alone.
+  -- usage counts requests, in Redis and as they are booked; purchases counts what auto-recharge buys, in PostgreSQL alone.
   of text NOT NULL DEFAULT 'usage' CHECK (of IN ('usage', 'purchases')),
-  -- Set: it counts each session, or each end user, by itself.
+  -- Is set where it counts each session, or each end user, by itself.
   each text CHECK (each IN ('session', 'end_user')),
   -- A request that names none is refused.
   requires_value boolean NOT NULL DEFAULT false,
   unit text NOT NULL CHECK (unit IN ('charged_tokens', 'tokens', 'money', 'requests')),
-  -- The amount of one period, in micro-units when the unit is money.
+  -- Is the amount of one period, in micro-units when the unit is money.
   amount bigint NOT NULL CHECK (amount BETWEEN 0 AND 9007199254740991),
   period text NOT NULL CHECK (period IN ('day', 'week', 'month', 'year', 'rolling', 'none')),
-  -- Set where it is rolling: a bucket of its window has as many seconds, and is a period.
+  -- Is set where it is rolling: a bucket of its window has as many seconds, and is a period.
   window_minutes integer CHECK (window_minutes BETWEEN 5 AND 129600),
   time_zone text NOT NULL,
-  -- Comma-separated names and globs of models; empty = all.
+  -- Holds comma-separated names and globs of models; empty means all.
   models text NOT NULL DEFAULT '',
   action text NOT NULL CHECK (action IN ('refuse', 'fallback', 'notify')),
   notify_at smallint[] NOT NULL DEFAULT '{}',
   is_of_administrator boolean NOT NULL,
-  -- Unix seconds at which the period that was current then and those after it begin, in order; 0 alone without periods. The last one has no end.
+  -- Lists the Unix seconds at which the period that was current then and those after it begin, in order; 0 alone without periods. The last one has no end.
   -- A rolling budget keeps its last reset here, or 0.
   starts bigint[] NOT NULL CHECK (cardinality(starts) > 0),
   created_at timestamptz NOT NULL DEFAULT now(),
@@ -38,18 +38,18 @@ CREATE TABLE budgets (
 CREATE INDEX budgets_user ON budgets (user_id) WHERE deleted_at IS NULL;
 CREATE INDEX budgets_key ON budgets (key_id) WHERE deleted_at IS NULL;
 
--- Written in the transaction that books the usage, or that buys.
+-- Is written in the transaction that books the usage, or that buys.
 CREATE TABLE budget_periods (
   budget_id integer NOT NULL REFERENCES budgets (id),
   started_at bigint NOT NULL,
-  -- The hash of a session or an end user (SCOPE_VALUE of libs/contracts); empty where the budget counts all requests together. Grants are in the row with the empty one.
+  -- Is the hash of a session or an end user (SCOPE_VALUE of libs/contracts); empty where the budget counts all requests together. Grants are in the row with the empty one.
   value text NOT NULL DEFAULT '',
   used bigint NOT NULL DEFAULT 0,
-  -- The part of it that Redis does not count: it was booked from a journal, or from an epoch that is gone.
+  -- Is the part of it that Redis does not count: it was booked from a journal, or from an epoch that is gone.
   late bigint NOT NULL DEFAULT 0,
-  -- Sum of the grants of budget_entries.
+  -- Is the sum of the grants of budget_entries.
   granted bigint NOT NULL DEFAULT 0,
-  -- The highest percentage that was notified.
+  -- Is the highest percentage that was notified.
   notified smallint NOT NULL DEFAULT 0,
   PRIMARY KEY (budget_id, started_at, value)
 );
@@ -61,7 +61,7 @@ CREATE TABLE budget_entries (
   started_at bigint NOT NULL,
   kind text NOT NULL CHECK (kind IN ('grant', 'reset', 'purchase')),
   amount bigint NOT NULL,
-  -- Of a purchase: the reference of its ledger transaction.
+  -- Is the reference of a purchase's ledger transaction.
   reason text NOT NULL,
   author_id integer NOT NULL REFERENCES users (id),
   created_at timestamptz NOT NULL DEFAULT now()

@@ -14,9 +14,9 @@ CREATE TABLE models (
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
   deleted_at timestamptz,
-  -- Further names.
+  -- Holds further names.
   aliases text[] NOT NULL DEFAULT '{}',
-  -- What the model does when an upstream fails, where that is not the default.
+  -- Holds what the model does when an upstream fails, where that is not the default.
   failover jsonb NOT NULL DEFAULT '{}',
   default_output_tokens integer CHECK (default_output_tokens > 0),
   -- It searches or reads by itself: its usage may report more input than it was sent.
@@ -44,14 +44,14 @@ BEGIN
 END $$;
 CREATE TRIGGER models_alias BEFORE INSERT OR UPDATE OF name, aliases, deleted_at ON models FOR EACH ROW EXECUTE FUNCTION refuse_taken_model_alias();
 
--- The table of model families that an administrator imported; without a row the shipped one is used.
+-- Holds the table of model families that an administrator imported; without a row the shipped one is used.
 CREATE TABLE model_families (
   id integer PRIMARY KEY CHECK (id = 1),
   document jsonb NOT NULL,
   imported_at timestamptz NOT NULL
 );
 
--- Immutable: a new price is a new version.
+-- Rows are immutable: a new price is a new version.
 CREATE TABLE price_versions (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   model_id integer NOT NULL REFERENCES models (id),
@@ -65,17 +65,17 @@ CREATE TABLE price_versions (
   created_at timestamptz NOT NULL DEFAULT now(),
   -- A price of zero is declared.
   is_free boolean NOT NULL DEFAULT false,
-  -- Of dearer services, by name; a request names those it was charged by.
+  -- Holds multipliers of dearer services, by name; a request names those it was charged by.
   multipliers jsonb NOT NULL DEFAULT '{}',
-  -- Weights of requests whose prompt is longer than a threshold, ascending.
+  -- Holds weights of requests whose prompt is longer than a threshold, ascending.
   tiers jsonb NOT NULL DEFAULT '[]',
-  -- Null: the weight of the class that it is a part of.
+  -- Is null for the weight of the class that it is a part of.
   weight_cache_write_1h bigint CHECK (weight_cache_write_1h >= 0),
   weight_audio_input bigint CHECK (weight_audio_input >= 0),
   weight_audio_output bigint CHECK (weight_audio_output >= 0),
   weight_image_input bigint CHECK (weight_image_input >= 0),
   weight_image_output bigint CHECK (weight_image_output >= 0),
-  -- Null: a search costs the tokens it reads and nothing of its own.
+  -- Is null where a search costs the tokens it reads and nothing of its own.
   weight_searches bigint CHECK (weight_searches >= 0),
   CONSTRAINT free_charges_nothing CHECK (NOT is_free OR price_per_million = 0 OR weight_input + weight_output = 0),
   CONSTRAINT multipliers_is_object CHECK (jsonb_typeof(multipliers) = 'object'),

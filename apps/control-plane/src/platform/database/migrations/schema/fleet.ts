@@ -4,14 +4,14 @@ CREATE TABLE snapshots (
   version bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   checksum text NOT NULL,
   document jsonb NOT NULL,
-  -- The version this one restores, when it is a rollback.
+  -- Is the version that this one restores, when it is a rollback.
   rollback_of bigint REFERENCES snapshots (version),
   created_by integer REFERENCES users (id),
   created_at timestamptz NOT NULL DEFAULT now()
 );
 CREATE TABLE fleet_settings (
   id boolean PRIMARY KEY DEFAULT true CHECK (id),
-  -- While set, changes are not published.
+  -- Changes are not published while it is set.
   pinned_version bigint REFERENCES snapshots (version),
   -- Counts changes that touch the routing document; the publisher compiles when it moved.
   change_seq bigint NOT NULL DEFAULT 0,
@@ -19,7 +19,7 @@ CREATE TABLE fleet_settings (
   -- A snapshot's seal says which installation published it, and how often the row of versions began anew.
   installation_id uuid NOT NULL DEFAULT gen_random_uuid(),
   lineage bigint NOT NULL DEFAULT 1 CHECK (lineage > 0),
-  -- The protocols that every node has reported to speak.
+  -- Lists the protocols that every node has reported to speak.
   spoken_protocols text[] NOT NULL DEFAULT '{}'
 );
 INSERT INTO fleet_settings DEFAULT VALUES;
@@ -28,7 +28,7 @@ CREATE TABLE proxy_nodes (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   name text NOT NULL,
   url text,
-  -- SHA-256 hex of the node's own credential; null for a node that registered itself with the fleet credential.
+  -- Is the SHA-256 (hex) of the node's own credential; null for a node that registered itself with the fleet credential.
   credential_hash text,
   is_self_registered boolean NOT NULL DEFAULT false,
   enabled boolean NOT NULL DEFAULT true,
@@ -38,15 +38,15 @@ CREATE TABLE proxy_nodes (
   updated_at timestamptz NOT NULL DEFAULT now(),
   -- A removed node stays as a tombstone: the fleet credential alone cannot bring it back.
   deleted_at timestamptz,
-  -- What its software can do: a thing that older nodes cannot read is used once all can.
+  -- Lists what its software can do: a thing that older nodes cannot read is used once all can.
   abilities text[] NOT NULL DEFAULT '{}',
-  -- What it proved itself with before its credential was changed, so that it may be restarted with the new one later.
+  -- Holds the credentials by which it proved itself before they were changed, so that it may be restarted with the new one later.
   former_credential_hashes text[] NOT NULL DEFAULT '{}',
   former_credentials_until timestamptz
 );
 CREATE UNIQUE INDEX proxy_nodes_name ON proxy_nodes (name) WHERE deleted_at IS NULL;
 
--- Writes to Redis that a transaction promised; repeated until done, so a killed process loses none.
+-- Holds writes to Redis that a transaction promised; they are repeated until done, so a killed process loses none.
 CREATE TABLE live_state_outbox (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   kind text NOT NULL CHECK (kind IN ('account', 'key', 'subscription', 'withdrawal')),
@@ -54,14 +54,14 @@ CREATE TABLE live_state_outbox (
   created_at timestamptz NOT NULL DEFAULT now()
 );
 
--- One row once the first shards were fenced: a missing epoch in Redis then means lost data, never a first start.
+-- Has one row once the first shards were fenced: a missing epoch in Redis then means lost data, never a first start.
 CREATE TABLE shard_epochs (
   shard text PRIMARY KEY,
   epoch text NOT NULL,
   updated_at timestamptz NOT NULL DEFAULT now()
 );
 
--- The installation's SHARDS, from its first start on.
+-- Is the installation's SHARDS, from its first start on.
 CREATE TABLE shard_counts (
   is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
   shards integer NOT NULL CHECK (shards > 0)

@@ -1,6 +1,6 @@
 /** Requests that were refused, and what upstreams answered in place of an answer. Rows are kept for 7 days and decide nothing. */
 export const INCIDENTS = `
--- The first of each key and minute. key_id 0: a key that nobody has.
+-- Holds the first of each key and minute. key_id is 0 for a key that no account has.
 CREATE TABLE refused_requests (
   rid uuid PRIMARY KEY,
   at timestamptz NOT NULL,
@@ -15,7 +15,7 @@ CREATE TABLE refused_requests (
 CREATE INDEX refused_requests_key ON refused_requests (key_id, at);
 CREATE INDEX refused_requests_user ON refused_requests (user_id, rid);
 
--- All of them.
+-- Counts all of them.
 CREATE TABLE refusal_counts (
   minute timestamptz NOT NULL,
   key_id integer NOT NULL DEFAULT 0,
@@ -26,7 +26,7 @@ CREATE TABLE refusal_counts (
   PRIMARY KEY (minute, key_id, code, status)
 );
 
--- place: of the attempt in its request.
+-- place is that of the attempt in its request.
 CREATE TABLE error_excerpts (
   rid uuid NOT NULL,
   place smallint NOT NULL,

@@ -10,28 +10,28 @@ CREATE TABLE api_keys (
   limits jsonb NOT NULL DEFAULT '{}' CHECK (are_limits(limits)),
   -- Limits of tokens count what was read from a cache.
   counts_cache_reads boolean NOT NULL DEFAULT true,
-  -- Limits for some models each: window, limit, models, counts_cache_reads.
+  -- Holds limits for some models each: window, limit, models, counts_cache_reads.
   rates jsonb NOT NULL DEFAULT '[]' CHECK (jsonb_typeof(rates) = 'array'),
   status text NOT NULL DEFAULT 'enabled' CHECK (status IN ('enabled', 'disabled', 'deleted')),
   expires_at timestamptz,
-  -- Comma-separated addresses and CIDR ranges as the caller wrote them; empty = any.
+  -- Holds comma-separated addresses and CIDR ranges as the caller wrote them; empty means any.
   ip_allowlist text NOT NULL DEFAULT '',
   drain boolean NOT NULL DEFAULT false,
   revision bigint NOT NULL DEFAULT 1,
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
   deleted_at timestamptz,
-  -- Of the session that it serves in the playground, one a session.
+  -- Is the session that it serves in the playground, one a session.
   playground_sid uuid,
-  -- The key that this one was rotated from.
+  -- Is the key that this one was rotated from.
   replaces_id integer REFERENCES api_keys (id),
-  -- The key whose budgets this one counts against: the first of its rotations, or the key that a temporary one is like. Null: its own.
+  -- Is the key whose budgets this one counts against: the first of its rotations, or the key that a temporary one is like; null for its own.
   budgets_of_id integer REFERENCES api_keys (id)
 );
 CREATE INDEX api_keys_user ON api_keys (user_id);
 CREATE UNIQUE INDEX api_keys_playground ON api_keys (playground_sid) WHERE playground_sid IS NOT NULL AND status <> 'deleted';
 
--- Ceilings of the limits of keys; 0 = none. An account may have its own instead.
+-- Holds ceilings of the limits of keys; 0 means none. An account may have its own instead.
 CREATE TABLE ceilings (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   limits jsonb NOT NULL DEFAULT '{}' CHECK (are_limits(limits)),

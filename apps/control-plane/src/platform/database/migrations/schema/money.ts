@@ -16,7 +16,7 @@ INSERT INTO ledger_accounts (kind) VALUES ('payments'), ('revenue'), ('grants'),
 CREATE TABLE ledger_transactions (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   kind text NOT NULL CHECK (kind IN ('recharge', 'admin_recharge', 'subscribe', 'renew', 'auto_recharge', 'refund', 'forfeit', 'adjustment', 'payout', 'payout_return')),
-  -- What caused it, e.g. 'credit:17:3' or 'withdrawal:<uuid>:0'; unique per kind, so a retry posts once.
+  -- Names the cause, such as 'credit:17:3' or 'withdrawal:<uuid>:0'; it is unique per kind, so a retry posts once.
   reference text NOT NULL,
   actor_user_id integer REFERENCES users (id),
   note text,
@@ -33,7 +33,7 @@ CREATE TABLE ledger_entries (
 CREATE INDEX ledger_entries_account ON ledger_entries (ledger_account_id, id DESC);
 CREATE INDEX ledger_entries_transaction ON ledger_entries (transaction_id);
 
--- Append-only, but for one change: an erasure, which says so in its transaction, empties what names a person. It cannot change amounts, ids, times and hashes.
+-- Rows are append-only, but for one change: an erasure, which says so in its transaction, empties what names a person. It cannot change amounts, ids, times and hashes.
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE named text[] := CASE TG_TABLE_NAME
   WHEN 'activity_log' THEN ARRAY['actor_name', 'address', 'before', 'after']
@@ -74,12 +74,12 @@ CREATE TABLE idempotency_keys (
 CREATE INDEX idempotency_keys_age ON idempotency_keys (created_at);
 
 
--- Online recharges. The ledger posts 'payment:<id>' once, so a webhook that comes twice credits once.
+-- Holds online recharges. The ledger posts 'payment:<id>' once, so a webhook that comes twice credits once.
 CREATE TABLE payments (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   user_id integer NOT NULL REFERENCES users (id),
   provider text NOT NULL,
-  -- The provider's own id of it; null until the provider gave one.
+  -- Is the provider's own id of it; null until the provider gave one.
   provider_reference text,
   amount bigint NOT NULL CHECK (amount > 0),
   currency text NOT NULL,
@@ -92,7 +92,7 @@ CREATE TABLE payments (
 );
 CREATE INDEX payments_user ON payments (user_id, id DESC);
 
--- Money that goes back to its payer through the payment provider, and comes back when the provider does not pay it.
+-- Holds money that returns to its payer through the payment provider, and to the wallet when the provider does not pay it.
 CREATE TABLE payouts (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   user_id integer NOT NULL REFERENCES users (id),
@@ -104,7 +104,7 @@ CREATE TABLE payouts (
   currency text NOT NULL,
   status text NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'paid', 'failed')),
   attempts integer NOT NULL DEFAULT 0,
-  -- Not sent again before this time: the lease of who sends it, and the pause after a failure.
+  -- It is not sent again before this time: the lease of who sends it, and the pause after a failure.
   retry_at timestamptz NOT NULL,
   failure text,
   created_at timestamptz NOT NULL DEFAULT now(),

@@ -6,7 +6,7 @@ CREATE TABLE upstreams (
   protocol text NOT NULL CHECK (protocol IN ('openai', 'anthropic', 'azure', 'gemini', 'vertex', 'bedrock')),
   auth_type text NOT NULL DEFAULT 'api_key',
   base_url text NOT NULL,
-  -- AES-256-GCM envelope bound to this id; never readable through the API.
+  -- Holds an AES-256-GCM envelope bound to this id; it is never readable through the API.
   sealed_api_key text,
   headers jsonb NOT NULL DEFAULT '{}',
   connect_timeout_ms integer NOT NULL DEFAULT 5000 CHECK (connect_timeout_ms > 0),
@@ -18,13 +18,13 @@ CREATE TABLE upstreams (
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
   deleted_at timestamptz,
-  -- Whether it stops billing a stream that is closed; null: what is known of its host.
+  -- Says whether it stops billing a stream that is closed; null means what is known of its host.
   stops_billing_on_close boolean,
-  -- What it has besides the endpoints of every server of its protocol; null: what is known of its host.
+  -- Lists what it has besides the endpoints of every server of its protocol; null means what is known of its host.
   endpoints text[] CHECK (endpoints <@ ARRAY['responses', 'completions', 'threads']),
-  -- Whether requests may name files of the provider's account, which all customers share.
+  -- Says whether requests may name files of the provider's account, which all customers share.
   passes_file_ids boolean NOT NULL DEFAULT false,
-  -- Which fields of requests reach it.
+  -- Says which fields of requests reach it.
   fields text NOT NULL DEFAULT 'known' CONSTRAINT upstreams_fields CHECK (fields IN ('known', 'all'))
 );
 CREATE UNIQUE INDEX upstreams_name ON upstreams (name) WHERE deleted_at IS NULL;

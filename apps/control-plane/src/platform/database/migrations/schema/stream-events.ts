@@ -7,7 +7,7 @@ export const STREAM_EVENTS = `
 CREATE TABLE stream_events (
   xid xid8 NOT NULL DEFAULT pg_current_xact_id(),
   id bigint GENERATED ALWAYS AS IDENTITY,
-  -- Whose it is; null: administrators alone see it.
+  -- Is its owner; null where administrators alone see it.
   user_id integer,
   kind text NOT NULL CHECK (kind IN ('alert', 'node', 'requests', 'balance', 'wallet')),
   data jsonb NOT NULL,
@@ -18,7 +18,7 @@ CREATE TABLE stream_events (
 CREATE TABLE stream_horizon (only_row boolean PRIMARY KEY DEFAULT true CHECK (only_row), xid xid8 NOT NULL);
 INSERT INTO stream_horizon (xid) VALUES ('0');
 
--- The last state of each node that was streamed. reported_at keeps a replica that looks later from streaming an older one.
+-- Holds the last state of each node that was streamed. reported_at keeps a replica that looks later from streaming an older one.
 CREATE TABLE stream_nodes (node_id integer PRIMARY KEY, reported_at bigint NOT NULL, data jsonb NOT NULL);
 
 CREATE FUNCTION stream_alert() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -37,7 +37,7 @@ BEGIN
 END $$;
 CREATE TRIGGER alerts_stream AFTER INSERT OR UPDATE OF resolved_at ON alerts FOR EACH ROW EXECUTE FUNCTION stream_alert();
 
--- One row per account and statement, however many requests a batch books. The newest are named, the rest are counted.
+-- Adds one row per account and statement, however many requests a batch books. The newest are named, the rest are counted.
 CREATE FUNCTION stream_requests() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   INSERT INTO stream_events (user_id, kind, data)

@@ -1,16 +1,16 @@
 /** Makes subscriptions and tokens. */
 export const TOKENS = `
--- One row per (user, model) for ever: subscribing again reopens it, so late settlements always find their subscription.
+-- Has one row per (user, model) permanently: subscribing again reopens it, so late settlements always find their subscription.
 CREATE TABLE subscriptions (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   user_id integer NOT NULL REFERENCES users (id),
   model_id integer NOT NULL REFERENCES models (id),
   status text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'closing', 'closed')),
   balance bigint NOT NULL DEFAULT 0 CONSTRAINT subscription_not_negative CHECK (balance >= 0),
-  -- sum(token_overdrafts): usage no balance covered; below zero while a correction has overtaken the charge it corrects.
+  -- Is sum(token_overdrafts): usage that no balance covered; below zero while a correction has overtaken the charge it corrects.
   -- balance - overdraft is what Redis holds once all credits are applied and all events are in.
   overdraft bigint NOT NULL DEFAULT 0,
-  -- Last sequence number given to a credit; Redis applies only cseq + 1.
+  -- Is the last sequence number given to a credit; Redis applies only cseq + 1.
   credit_seq bigint NOT NULL DEFAULT 0,
   -- Rises each time the subscription is opened; a hold of an older generation releases into the withdrawal.
   generation integer NOT NULL DEFAULT 1,
@@ -24,9 +24,9 @@ CREATE TABLE subscriptions (
   created_at timestamptz NOT NULL DEFAULT now(),
   updated_at timestamptz NOT NULL DEFAULT now(),
   closed_at timestamptz,
-  -- When its live record last changed: updated_at moves with every charge and cannot tell.
+  -- Is the time at which its live record last changed: updated_at moves with every charge and cannot show that.
   revised_at timestamptz NOT NULL DEFAULT now(),
-  -- Why an automatic purchase waits for auto_recharge_retry_at: money in the wallet mends nothing but a want of money.
+  -- Says why an automatic purchase waits for auto_recharge_retry_at: money in the wallet repairs nothing but a want of money.
   auto_recharge_refusal text,
   UNIQUE (user_id, model_id),
   CHECK ((auto_recharge_threshold IS NULL) = (auto_recharge_amount IS NULL))
@@ -49,10 +49,10 @@ CREATE TABLE token_lots (
   credit_seq bigint NOT NULL,
   tokens bigint NOT NULL CHECK (tokens > 0),
   remaining bigint NOT NULL,
-  -- Tokens that left by withdrawal; tokens - remaining - withdrawn is what usage consumed.
+  -- Counts tokens that left by withdrawal; tokens - remaining - withdrawn is what usage consumed.
   withdrawn bigint NOT NULL DEFAULT 0 CHECK (withdrawn >= 0),
   cost bigint NOT NULL CHECK (cost >= 0),
-  -- What has been paid back of cost so far.
+  -- Is the part of cost that has been paid back so far.
   refunded bigint NOT NULL DEFAULT 0 CHECK (refunded >= 0 AND refunded <= cost),
   created_at timestamptz NOT NULL DEFAULT now(),
   CHECK (remaining >= 0 AND remaining + withdrawn <= tokens),
@@ -60,11 +60,11 @@ CREATE TABLE token_lots (
 );
 CREATE INDEX token_lots_open ON token_lots (subscription_id, id) WHERE remaining > 0;
 
--- Credits that Redis gets, by contiguous sequence (libs/keyspace/README.md). Redis itself says which it has.
+-- Holds credits that Redis gets, by contiguous sequence (libs/keyspace/README.md). Redis itself says which it has.
 CREATE TABLE token_credits (
   subscription_id integer NOT NULL REFERENCES subscriptions (id),
   seq bigint NOT NULL,
-  -- Negative only for repairs: 'reconciliation', and 'late_usage' that PostgreSQL learned of first. These move Redis alone.
+  -- Is negative only for repairs: 'reconciliation', and 'late_usage' that PostgreSQL learned of first. These move Redis alone.
   delta bigint NOT NULL,
   kind text NOT NULL CHECK (kind IN ('subscribe', 'renew', 'auto_recharge', 'grant', 'reconciliation', 'late_usage')),
   created_at timestamptz NOT NULL DEFAULT now(),
@@ -72,12 +72,12 @@ CREATE TABLE token_credits (
 );
 CREATE INDEX token_credits_newest ON token_credits (created_at);
 
--- Append-only token ledger: subscriptions.balance = sum(delta).
+-- Is the append-only token ledger: subscriptions.balance = sum(delta).
 CREATE TABLE token_entries (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   subscription_id integer NOT NULL REFERENCES subscriptions (id),
   kind text NOT NULL CHECK (kind IN ('credit', 'usage', 'withdrawal', 'reconciliation')),
-  -- 'credit:<seq>', 'usage:<batch uuid>', 'withdrawal:<rid>:<seq>'.
+  -- Is 'credit:<seq>', 'usage:<batch uuid>' or 'withdrawal:<rid>:<seq>'.
   reference text NOT NULL,
   delta bigint NOT NULL CHECK (delta <> 0),
   balance_after bigint NOT NULL CHECK (balance_after >= 0),
@@ -88,7 +88,7 @@ CREATE INDEX token_entries_newest ON token_entries (subscription_id, id DESC);
 CREATE TRIGGER token_entries_append_only BEFORE UPDATE OR DELETE ON token_entries FOR EACH ROW EXECUTE FUNCTION refuse_change();
 CREATE TRIGGER token_entries_no_truncate BEFORE TRUNCATE ON token_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 
--- Charged usage that no balance covered (a late correction, an upstream beyond its bound).
+-- Holds charged usage that no balance covered (a late correction, an upstream beyond its bound).
 CREATE TABLE token_overdrafts (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   subscription_id integer NOT NULL REFERENCES subscriptions (id),

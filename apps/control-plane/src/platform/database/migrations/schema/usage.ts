@@ -32,7 +32,7 @@ const overAll = (period: string): string => sums(period, ['model_id', 'upstream_
 
 /** Makes usage of single requests and its sums. */
 export const USAGE = `
--- day = UTC day of the rid's UUIDv7 timestamp, so a retried event always meets the same partition and its key.
+-- day is the UTC day of the rid's UUIDv7 timestamp, so a retried event always meets the same partition and its key.
 CREATE TABLE usage_events (
   day date NOT NULL,
   rid uuid NOT NULL,
@@ -44,7 +44,7 @@ CREATE TABLE usage_events (
   key_id integer,
   price_version_id integer,
   delta bigint NOT NULL,
-  -- Of the whole request; null where unknown (reap, withdraw).
+  -- Is the charge of the whole request; null where unknown (reap, withdraw).
   charge bigint,
   basis text CHECK (basis IN ('reported', 'estimated')),
   node text,
@@ -62,19 +62,19 @@ CREATE TABLE usage_events (
   started_at timestamptz NOT NULL,
   first_token_ms integer,
   duration_ms integer,
-  -- Place in its shard's outbox, for reconciliation.
+  -- Is the place in its shard's outbox, for reconciliation.
   shard text,
   outbox_ms bigint,
   outbox_n bigint,
   created_at timestamptz NOT NULL DEFAULT now(),
-  -- Multipliers by which it was charged.
+  -- Holds the multipliers by which it was charged.
   premiums jsonb,
   cache_write_1h_tokens bigint,
   audio_input_tokens bigint,
   audio_output_tokens bigint,
   image_input_tokens bigint,
   image_output_tokens bigint,
-  -- The budgets in which it was admitted; null without any.
+  -- Holds the budgets in which it was admitted; null without any.
   budgets text,
   searches bigint,
   PRIMARY KEY (day, rid, seq)
@@ -88,7 +88,7 @@ CREATE INDEX usage_events_failed ON usage_events (status, day, rid) WHERE status
 CREATE INDEX usage_events_values ON usage_events USING brin (model_id int4_bloom_ops (n_distinct_per_range = 100), upstream_id int4_bloom_ops (n_distinct_per_range = 50),
   split_part(node, ':', 1) text_bloom_ops (n_distinct_per_range = 50), outcome text_bloom_ops (n_distinct_per_range = 16)) WITH (pages_per_range = 64, autosummarize = on);
 
--- Sums of usage by minute, hour and day (UTC): kept in the same transaction as the debit, equal to the raw rows. upstream_id 0: no upstream was reached.
+-- Holds sums of usage by minute, hour and day (UTC): they are kept in the same transaction as the debit, and equal the raw rows. upstream_id is 0 where no upstream was reached.
 CREATE TABLE usage_rollups_minute ${byRequester('minute timestamptz')}
 CREATE INDEX usage_rollups_minute_user ON usage_rollups_minute (user_id, minute);
 CREATE TABLE usage_rollups ${byRequester('hour timestamptz')}
@@ -96,19 +96,19 @@ CREATE INDEX usage_rollups_user ON usage_rollups (user_id, hour);
 CREATE TABLE usage_rollups_daily ${byRequester('day date')}
 CREATE INDEX usage_rollups_daily_user ON usage_rollups_daily (user_id, day);
 
--- The same over all accounts, so that what concerns no user and no key is answered at the same speed however many there are.
+-- Holds the same over all accounts, so that what concerns no user and no key is answered at the same speed however many there are.
 CREATE TABLE usage_totals_minute ${overAll('minute timestamptz')}
 CREATE TABLE usage_totals ${overAll('hour timestamptz')}
 CREATE TABLE usage_totals_daily ${overAll('day date')}
 
--- From when minutes and hours are kept; earlier ones were deleted.
+-- Says from when minutes and hours are kept; earlier ones were deleted.
 CREATE TABLE usage_rollups_kept (
   period text PRIMARY KEY,
   since timestamptz NOT NULL
 );
 INSERT INTO usage_rollups_kept VALUES ('minute', '-infinity'), ('hour', '-infinity');
 
--- Sums of some weeks of whole days by user and by key, made anew every few hours: they say who used the most of a month without a row for each user and day.
+-- Holds sums of some weeks of whole days by user and by key, which are made again every few hours: they say who used the most of a month without a row for each user and day.
 CREATE TABLE usage_recent (
   kind text NOT NULL CHECK (kind IN ('user', 'key')),
   id integer NOT NULL,
@@ -118,7 +118,7 @@ CREATE TABLE usage_recent (
   charge double precision NOT NULL,
   spend double precision NOT NULL
 );
--- The days that they sum, the last one not included.
+-- Holds the days that they sum, the last one not included.
 CREATE TABLE usage_recent_span (
   id boolean PRIMARY KEY DEFAULT true CHECK (id),
   since date NOT NULL,
@@ -127,7 +127,7 @@ CREATE TABLE usage_recent_span (
 );
 INSERT INTO usage_recent_span (since, until, made_at) VALUES ('-infinity', '-infinity', '-infinity');
 
--- Up to which day single requests were dropped: of an earlier one the books can no longer tell whether a final was charged.
+-- Says up to which day single requests were dropped: of an earlier one the books can no longer decide whether a final was charged.
 CREATE TABLE usage_dropped_days (
   id boolean PRIMARY KEY DEFAULT true CHECK (id),
   -- Days before this one are gone.
@@ -135,7 +135,7 @@ CREATE TABLE usage_dropped_days (
 );
 INSERT INTO usage_dropped_days (before) VALUES ('-infinity');
 
--- Which days of single requests were exported, and how many rows each had then: a retention that waits for the export goes by it.
+-- Says which days of single requests were exported, and how many rows each had then: a retention that waits for the export goes by it.
 CREATE TABLE usage_archives (
   day date PRIMARY KEY,
   rows bigint NOT NULL,
