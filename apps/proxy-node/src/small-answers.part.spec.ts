@@ -238,6 +238,8 @@ describe('lists and small answers', () => {
     expect(headers.get('x-envoy-immediate-health-check-fail')).toBe('true');
     const response = await node.post('/v1/chat/completions', chat());
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
+    // Envoy's sample asks another node then.
+    expect(response.headers.get('x-envoy-immediate-health-check-fail')).toBe('true');
     await until(
       'the node reports that it is stopped',
       async () => (await node.report())?.state === 'stopped',

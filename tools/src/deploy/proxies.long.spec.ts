@@ -1,79 +1,23 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ChildProcess } from 'node:child_process';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import type { Server, ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { ROOT } from '../checkout.ts';
-import {
-  debianFolder,
-  downloadDebianPackages,
-  libraryFolders,
-} from '../embedded/debian-packages.mjs';
 import { findFreePort } from '../process/free-port.ts';
-import { envoyProgram } from './envoy-program.ts';
-import { until, letPass } from '../testing/waiting.ts';
+import { letPass, until } from '../testing/waiting.ts';
+import { configured, ended, listening, PROXIES, started } from './proxies-under-test.ts';
 
 /** The samples for reverse proxies run, each with its real program, of Debian's packages or of PyPI, in front of a stream. */
 const EVENTS = 5;
 const EVERY_MS = 300;
-/** Names the folders of a package that is unpacked and not installed. */
-const NGINX_FOLDERS = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-  .map((each) => `${each}_temp_path ${each};`)
-  .concat('access_log off;')
-  .join('\n');
 /** An event that waits for the next one is late by more. */
 const LATE_MS = EVERY_MS / 2;
 
-interface Proxy {
-  name: string;
-  file: string;
-  /** Names the program in the Debian package of this name; null for Envoy, which Debian does not have. */
-  program: string | null;
-  args: (config: string, folder: string) => string[];
-  /** Matches the name of a caller on this machine; 127.0.0.1 unless given. */
-  caller?: RegExp;
-}
-
-const PROXIES: readonly Proxy[] = [
-  {
-    name: 'nginx',
-    file: 'deploy/proxies/nginx.conf',
-    program: 'usr/sbin/nginx',
-    args: (config, folder) => [
-      '-c',
-      config,
-      '-p',
-      folder,
-      '-e',
-      'stderr',
-      '-g',
-      `daemon off; pid ${folder}/pid; user root;`,
-    ],
-  },
-  {
-    name: 'haproxy',
-    file: 'deploy/proxies/haproxy.cfg',
-    program: 'usr/sbin/haproxy',
-    args: (config) => ['-db', '-f', config],
-  },
-  {
-    name: 'caddy',
-    file: 'deploy/caddy/Caddyfile',
-    program: 'usr/bin/caddy',
-    args: (config) => ['run', '--adapter', 'caddyfile', '--config', config],
-  },
-  {
-    name: 'envoy',
-    file: 'deploy/proxies/envoy.yaml',
-    program: null,
-    args: (config) => ['-c', config, '--concurrency', '1', '--disable-hot-restart', '-l', 'error'],
-    // Envoy names a caller on its own machine by the address of a network card.
-    caller: /^node \/v1\/who (?!203\.0\.113\.7)[0-9a-f.:]+$/,
-  },
-];
+/** Longer than the 3 s that a look waits, shorter than the 30 s of those for late nodes. */
+const LATE_LOOK_MS = 5_000;
+/** So many looks at a late node are over only after those of the first pool have counted three strikes. */
+const LOOKS = 8;
 
 let node: Server;
 let controlPlane: Server;
@@ -103,17 +47,11 @@ describe.each(PROXIES)('$name', (proxy) => {
     const port = await findFreePort();
     origin = `http://127.0.0.1:${port}`;
     const config = path.join(folder, path.basename(proxy.file));
-    writeFileSync(config, configured(proxy, port));
+    writeFileSync(config, configured(proxy, port, { nodes: [node, node], controlPlane }));
     child = await started(proxy, config, folder);
     await answering(origin, child);
   }, 180_000);
-  afterAll(async () => {
-    if (child.exitCode === null) {
-      child.kill('SIGTERM');
-      await once(child, 'exit');
-    }
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => ended(child, folder));
 
   test.each(['/v1/stream', '/admin-api/events'])(
     'passes each event of %s on as it comes',
@@ -160,23 +98,55 @@ describe.each(PROXIES)('$name', (proxy) => {
   });
 });
 
-async function listening(
-  handle: (path_: string, response: ServerResponse, forwardedFor: string) => void,
-): Promise<Server> {
-  const server = createServer((request, response) => {
-    request.resume();
-    request.on('end', () =>
-      handle(
-        request.url ?? '',
-        response,
-        [request.headers['x-forwarded-for'], request.headers.forwarded].filter(Boolean).join(' '),
-      ),
-    );
+describe.each(PROXIES)('$name while no node answers its looks in time', (proxy) => {
+  let child: ChildProcess;
+  let folder: string;
+  let late: Server;
+  let away: Server;
+  let looks = 0;
+  beforeAll(async () => {
+    late = await listening((path_, response) => {
+      if (path_ !== '/readyz') return void response.end('late node');
+      looks += 1;
+      void letPass(LATE_LOOK_MS, 'a node that is short of CPU is slow').then(() => response.end());
+    });
+    away = await listening((_, response) => {
+      response.writeHead(503, { 'x-envoy-immediate-health-check-fail': 'true' }).end('away');
+    });
+    folder = mkdtempSync(path.join(tmpdir(), `tollgate-late-${proxy.name}-`));
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return server;
-}
+  afterAll(async () => {
+    await ended(child, folder);
+    for (const server of [late, away]) {
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  test('the late one gets each request, and the one that takes none refuses none of them', async () => {
+    const port = await findFreePort();
+    const config = path.join(folder, path.basename(proxy.file));
+    // nginx, which does not look, cannot know of one that takes none.
+    writeFileSync(
+      config,
+      configured(proxy, port, {
+        nodes: [late, proxy.name === 'nginx' ? late : away],
+        controlPlane,
+      }),
+    );
+    child = await started(proxy, config, folder);
+    const ask = (): Promise<string> =>
+      fetch(`http://127.0.0.1:${port}/v1/x`, { method: 'POST', body: 'a'.repeat(50_000) }).then(
+        (response) => response.text(),
+        String,
+      );
+    if (proxy.name === 'nginx')
+      await until('nginx listens', async () => (await ask()) === 'late node');
+    else await until('the late node is found late', () => looks >= LOOKS, 60_000);
+    await letPass(LATE_LOOK_MS, 'the last of the three looks is over');
+    expect(await Promise.all(Array.from({ length: 20 }, ask))).toEqual(Array(20).fill('late node'));
+  }, 120_000);
+});
 
 async function stream(response: ServerResponse): Promise<void> {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -185,56 +155,6 @@ async function stream(response: ServerResponse): Promise<void> {
     await letPass(EVERY_MS, 'a proxy must pass each event on before the next');
   }
   response.end();
-}
-
-function configured({ file }: Proxy, port: number): string {
-  const at = (server: Server): string => `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return (
-    readFileSync(path.join(ROOT, file), 'utf8')
-      .replaceAll(/(?<=[\s{])(?:node-1|node-2):8080/g, at(node))
-      .replaceAll(/(?<=\s)control-plane(?:-1)?:8080/g, at(controlPlane))
-      .replace('{$TOLLGATE_ADDRESS::8080}', `:${port}`)
-      .replace('{$PROXY_ADDRESSES}', at(node))
-      // Caddy has it since 2.8, Debian's is older.
-      .replace(/^\s*health_fails.*\n/m, '')
-      .replace(/^http \{/m, `http {\n${NGINX_FOLDERS}`)
-      .replaceAll(/address: (?:node-\d|control-plane-1), port_value: 8080/g, (found) => {
-        const { port: to } = (
-          found.includes('node') ? node : controlPlane
-        ).address() as AddressInfo;
-        return `address: 127.0.0.1, port_value: ${to}`;
-      })
-      .replace('0.0.0.0, port_value: 8080', `127.0.0.1, port_value: ${port}`)
-      .replace(/listen 8080/, `listen 127.0.0.1:${port}`)
-      .replace(/bind :8080/, `bind 127.0.0.1:${port}`)
-  );
-}
-
-async function started(
-  { name, program, args }: Proxy,
-  config: string,
-  folder: string,
-): Promise<ChildProcess> {
-  const { file, libraries } =
-    program === null ? { file: envoyProgram(), libraries: [] } : await debianProgram(name, program);
-  return spawn(file, args(config, folder), {
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, HOME: folder, LD_LIBRARY_PATH: libraries.join(':') },
-  });
-}
-
-async function debianProgram(
-  name: string,
-  program: string,
-): Promise<{ file: string; libraries: string[] }> {
-  const packages = { name, wanted: [name], known: [name] };
-  const root = debianFolder(packages);
-  if (!existsSync(path.join(root, program))) {
-    const problem = await downloadDebianPackages(packages);
-    if (problem !== undefined) throw new Error(`${name} could not be downloaded: ${problem}`);
-  }
-  return { file: path.join(root, program), libraries: libraryFolders(root) };
 }
 
 async function answering(origin: string, child: ChildProcess): Promise<void> {

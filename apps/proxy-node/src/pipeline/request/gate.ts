@@ -11,6 +11,8 @@ export type Closure =
   | 'wrong_credential';
 
 const RETRY_MS = 5_000;
+/** Envoy leaves out a node that answers so, asks another one, and does not count it when it decides whether too few are healthy. */
+export const TAKES_NO_REQUESTS = { 'x-envoy-immediate-health-check-fail': 'true' };
 
 /** Knows if this node takes requests, and how many it has. */
 export class Gate {
@@ -28,10 +30,10 @@ export class Gate {
 
   /** Returns the index by which requests are routed. Throws Refusal while the node takes none. */
   open(): RoutingIndex {
-    if (this.closure !== null)
-      throw new Refusal('not_serving', { headers: retryHeaders(RETRY_MS) });
+    const headers = { ...retryHeaders(RETRY_MS), ...TAKES_NO_REQUESTS };
+    if (this.closure !== null) throw new Refusal('not_serving', { headers });
     const index = this.#index();
-    if (!index) throw new Refusal('not_ready', { headers: retryHeaders(RETRY_MS) });
+    if (!index) throw new Refusal('not_ready', { headers });
     return index;
   }
 
