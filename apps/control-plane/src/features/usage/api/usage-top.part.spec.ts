@@ -82,12 +82,28 @@ test('the greatest of a month are found by the sums of its weeks and shown as al
   await administrator.query('DELETE FROM usage_recent WHERE id = $1', [both.account.id]);
   const asked = await get('/usage/top?by=requests&limit=1&group_by=user', plane.adminToken);
   expect(asked.body.data).toMatchObject([{ id: early.account.id, requests: 3 }]);
+  // Days before and after those of the sums count once, and keys have sums of their own.
+  const recent = await subscribed();
+  await worker.process([0, 0].map((days) => usageEvent(1, { ...recent, ...daysAgo(days) })));
+  await administrator.query(
+    "INSERT INTO usage_recent (kind, id, tokens, requests, errors, charge, spend) VALUES ('user', $1, 0, 1000000, 0, 0, 0), ('key', $2, 0, 3000000, 0, 0, 0)",
+    [recent.account.id, keyId],
+  );
+  const ofKeys = await get('/usage/top?by=requests&limit=1&group_by=key', plane.adminToken);
+  expect(ofKeys.body.data).toMatchObject([{ id: keyId, requests: 4 }]);
+  const last = await get('/usage/top?by=requests&limit=1&group_by=user', plane.adminToken);
+  expect(last.body.data).toMatchObject([{ id: recent.account.id, requests: 2 }]);
   const week = new Date(Date.now() - 7 * 86_400_000).toISOString();
   expect(await top(`group_by=user&from=${week}`)).toEqual([
     ['late', 3],
     ['both', 2],
     ['early', 1],
   ]);
+  const ofWeek = await get(
+    `/usage/top?by=requests&limit=1&group_by=user&from=${week}`,
+    plane.adminToken,
+  );
+  expect(ofWeek.body.data[0].requests).toBeGreaterThan(2);
 });
 
 test('spend values charged tokens at the price of their time, exact to a millionth', async () => {
