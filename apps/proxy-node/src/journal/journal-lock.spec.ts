@@ -3,6 +3,7 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import { existsSync, linkSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { JournalLocked, lockJournal, tryLock, type JournalLock } from './journal-lock.ts';
 
 let folder: string;
@@ -87,6 +88,17 @@ describe('the lock of a journal', () => {
       JournalLocked,
     );
     expect(tries).toBe(2);
+  });
+
+  test('is given, without a fence, where its number cannot be written', () => {
+    const database = new DatabaseSync(join(folder, 'lock.db'));
+    database.exec(
+      'CREATE TABLE owner (id INTEGER PRIMARY KEY, fence INTEGER CHECK (fence < 0), is_retired INTEGER)',
+    );
+    database.close();
+    const lock = tryLock(folder);
+    expect(lock?.fence).toBeNull();
+    lock?.release();
   });
 
   test('is refused to the same process', () => {

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openHold } from '../../test/usage/holds.ts';
 import { silent } from '../../test/usage/open-recorder.ts';
 import { ManualTime } from '../testing/manual-time.ts';
 import { LOCAL_DISK, type JournalDisk } from './journal-disk.ts';
-import { journalFileNumbers, readJournalFile } from './journal-files.ts';
+import { journalFileNumbers, journalPath, readJournalFile } from './journal-files.ts';
 import { admittedLine } from './journal-line.ts';
 import { Journal } from './journal.ts';
 
@@ -133,5 +133,28 @@ test('two files that fail in one tick are one error', async () => {
   journal.flush();
   await time.pass(100);
   expect(errors).toHaveLength(1);
+  journal.close();
+});
+
+test('a journal of which one file failed does not say that it is on disk', async () => {
+  const time = new ManualTime();
+  const disk: JournalDisk = {
+    ...LOCAL_DISK,
+    fdatasync: (_descriptor, done) => done(new Error('EIO')),
+  };
+  const { journal } = await Journal.open({ folder, log: silent, disk, timers: time.timers });
+  journal.append('line\n');
+  journal.flush();
+  await time.pass(100);
+  expect(() => journal.sync()).toThrow('could not be written');
+  journal.close();
+});
+
+test('a new file has its room before it takes lines', async () => {
+  const { journal } = await Journal.open({ folder, log: silent, fileBytesMax: 10 });
+  for (let running = 0; running < 64; running += 1) journal.keepRoom();
+  journal.append('longer than a file\n');
+  journal.flush();
+  expect(statSync(journalPath(folder, 2)).size).toBe(256 * 1024);
   journal.close();
 });
