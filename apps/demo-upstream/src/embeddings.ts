@@ -2,7 +2,7 @@ import type { DemoRequest } from './plan.ts';
 
 const DIMENSIONS = 8;
 
-/** Vectors derived from the input, so the same input gives the same vector; base64 (little-endian float32) when asked for. */
+/** Returns vectors derived from the input, so the same input gives the same vector; base64 (little-endian float32) when asked for. */
 export function embeddingsAnswer(request: DemoRequest, promptTokens: number): unknown {
   const inputs = inputsOf(request.input);
   return {

@@ -13,7 +13,7 @@ import type { Asked } from './request/parse.ts';
 import type { Choice } from './sending/route.ts';
 import { sessionOf } from './sending/session-affinity.ts';
 
-/** One admitted request on its way to an answer. */
+/** Carries one admitted request on its way to an answer. */
 export interface Delivery {
   readonly rid: string;
   readonly clientHeaders: IncomingHttpHeaders;

@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 export interface LocalUpstream {
   baseUrl: string;
   server: Server;
-  /** Requests seen, oldest first, with their whole bodies. */
+  /** Lists the requests seen, oldest first, with their whole bodies. */
   requests: { incoming: IncomingMessage; body: string }[];
   /** Resolves when the n-th request's connection was cut by its caller. */
   aborted: Promise<void>;

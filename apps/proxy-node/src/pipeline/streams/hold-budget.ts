@@ -27,7 +27,7 @@ export class HoldBudget {
   /** Counts the output tokens that certainly fit; `#lookBelow` says when to look again: at half of what the last look found. */
   #sureTokens = 0;
   #lookBelow = 1;
-  /** Bytes of text the piece in hand has brought so far, and what pieces bring lately. */
+  /** Counts the bytes of text that the piece in hand has brought so far. `#stepBytes` and `#stepTokens` hold what pieces bring lately. */
   #broughtBytes = 0;
   #stepBytes = 1;
   #stepTokens = 1;

@@ -1,4 +1,4 @@
-/** Requests that were refused, and what upstreams answered in place of an answer. Rows are kept for 7 days and decide nothing. */
+/** Keeps requests that were refused, and what upstreams answered in place of an answer. Rows are kept for 7 days and decide nothing. */
 export const INCIDENTS = `
 -- Holds the first of each key and minute. key_id is 0 for a key that no account has.
 CREATE TABLE refused_requests (
