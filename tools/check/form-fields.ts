@@ -28,6 +28,8 @@ export const FORMS: Readonly<Record<string, readonly string[]>> = {
   Upstreams_create: ['admin-upstreams'],
   Upstreams_update: ['admin-upstreams'],
   Upstreams_test: ['admin-upstreams'],
+  Upstreams_addCredential: ['admin-upstreams'],
+  Upstreams_updateCredential: ['admin-upstreams'],
   DeadLetters_book: ['admin-books'],
   DeadLetters_dismiss: ['admin-books'],
   Routing_create: ['admin-routing'],
@@ -77,6 +79,11 @@ export const WITHOUT_FIELD: Readonly<Record<string, string>> = {
   'Keys_rotate.overlap_minutes': 'the field overlap offers a choice of durations',
   'Upstreams_create.auth': 'the forms have its members',
   'Upstreams_update.auth': 'the forms have its members',
+  'Upstreams_addCredential.auth': 'the forms have its members',
+  'Upstreams_updateCredential.auth': 'the forms have its members',
+  'Upstreams_addCredential.enabled': BY_BUTTON,
+  'Upstreams_updateCredential.enabled': BY_BUTTON,
+  'Upstreams_test.credential_id': 'the row of the credential sends it',
 };
 
 /** Lists operations whose bodies no form sends. */

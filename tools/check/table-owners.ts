@@ -25,7 +25,7 @@ export const OWNERS: Readonly<Record<string, readonly string[]>> = {
     'token_lots',
     'token_overdrafts',
   ],
-  upstreams: ['upstreams'],
+  upstreams: ['upstream_credentials', 'upstreams'],
   usage: [
     'usage_archives',
     'usage_dead_letters',
@@ -140,7 +140,14 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     reason: 'finds records of all features by their names, and names those that lists are about',
   },
   'snapshots/read-routing-rows.sql.ts': {
-    tables: ['model_families', 'models', 'price_versions', 'routes', 'upstreams'],
+    tables: [
+      'model_families',
+      'models',
+      'price_versions',
+      'routes',
+      'upstream_credentials',
+      'upstreams',
+    ],
     reason: 'the snapshot is compiled from one consistent moment',
   },
   'subscriptions/auto-recharge/auto-recharge.service.ts': {

@@ -3,11 +3,18 @@ import { formatNumbersSchema } from './formats.ts';
 import { AUTH_ABILITIES } from './upstream-auth.ts';
 import { speaksAbility, UPSTREAM_PROTOCOLS } from './upstream-protocols.ts';
 
+/** A node without it refuses an upstream with several credentials. */
+export const CREDENTIALS_ABILITY = 'credentials';
+/** The credentials of one upstream. */
+export const CREDENTIALS_MAX = 64;
+
 /**
  * Names what a node of this release can do and one of an earlier release may not. The control plane uses a thing once every registered node has it.
+ * credentials: shares requests among the credentials of an upstream.
  * speaks_<protocol>: serves upstreams of that protocol. auth_<type>: uses a credential of that kind.
  */
 export const NODE_ABILITIES = [
+  CREDENTIALS_ABILITY,
   ...UPSTREAM_PROTOCOLS.map(speaksAbility),
   ...AUTH_ABILITIES,
 ] as const;
@@ -54,6 +61,17 @@ export const REPORTED_UPSTREAMS_MAX = 256;
 /** Limits the models of one upstream that a report names. */
 export const REPORTED_EXCESS_MAX = 16;
 
+/** Describes a credential that is left alone for some accounts or for all. Id 0 is the upstream's own. */
+export const restingCredentialSchema = z.strictObject({
+  id: z.number().int().nonnegative(),
+  /** The kind of its last failure. */
+  why: z.string().max(32),
+  /** For all accounts; 0 where only some have to wait. */
+  open_for_ms: z.number().int().nonnegative(),
+  accounts_resting: z.number().int().nonnegative(),
+});
+export type RestingCredential = z.infer<typeof restingCredentialSchema>;
+
 /** Each worker process of a node reports this to the fleet every heartbeat, and at once after it applied a snapshot. */
 export const nodeReportSchema = z.strictObject({
   /** Is the stable name of the node, unique in the fleet. */
@@ -88,6 +106,8 @@ export const nodeReportSchema = z.strictObject({
         open_for_ms: z.number().int().nonnegative(),
         /** Counts the accounts whose own requests fail, so that the upstream is left alone for them only; absent without any. */
         accounts_resting: z.number().int().positive().optional(),
+        /** Lists the credentials that are left alone; absent where the upstream has one, or none is. */
+        credentials: z.array(restingCredentialSchema).max(CREDENTIALS_MAX).optional(),
       }),
     )
     .max(REPORTED_UPSTREAMS_MAX),
@@ -144,10 +164,15 @@ export const controlPlaneReportSchema = z.object({
 });
 export type ControlPlaneReport = z.infer<typeof controlPlaneReportSchema>;
 
-/** Describes a rest. `is_providers` is true when its provider has named the time, with `is_rate_limit` as it limits requests. `by` is the node address of the worker. */
-interface AnnouncedRest {
+/** Names a route. `by` is the node address of the worker. `credential_id` names the only credential of the upstream that the news concerns; absent where it concerns all. */
+interface AnnouncedRoute {
   by: string;
   route_id: number;
+  credential_id?: number | undefined;
+}
+
+/** Describes a rest. `is_providers` is true when its provider has named the time, with `is_rate_limit` as it limits requests. */
+interface AnnouncedRest extends AnnouncedRoute {
   rest_ms: number;
   is_providers: boolean;
   is_rate_limit: boolean;
@@ -166,10 +191,10 @@ export type FleetMessage =
   | { kind: 'subscription_changed'; account_id: number; model_id: number }
   /** A worker has seen a route fail for all accounts and leaves it alone for so long. */
   | ({ kind: 'rest' } & AnnouncedRest)
-  | { kind: 'recovered'; by: string; route_id: number }
+  | ({ kind: 'recovered' } & AnnouncedRoute)
   /** The requests of one account fail on a route, which is left alone for that account. A release that does not know the kind passes it over. */
   | ({ kind: 'account_rest'; account_id: number } & AnnouncedRest)
-  | { kind: 'account_recovered'; account_id: number; by: string; route_id: number }
+  | ({ kind: 'account_recovered'; account_id: number } & AnnouncedRoute)
   | {
       kind: 'dump';
       node: string | null;

@@ -34,6 +34,7 @@ describe('stopsBillingOnClose', () => {
       baseUrl: 'https://api.openai.com/v1',
       authType: 'api_key' as const,
       sealedApiKey: null,
+      credentials: [],
       headers: {},
       connectTimeoutMs: 1,
       firstTokenTimeoutMs: 1,

@@ -1,6 +1,13 @@
-import { isServed } from '@tollgate/contracts';
+import { CREDENTIALS_ABILITY, isServed } from '@tollgate/contracts';
 import { knownWindow } from './known-window.ts';
-import type { ModelRow, PriceRow, RouteRow, RoutingRows, UpstreamRow } from './routing-rows.ts';
+import type {
+  CredentialRow,
+  ModelRow,
+  PriceRow,
+  RouteRow,
+  RoutingRows,
+  UpstreamRow,
+} from './routing-rows.ts';
 import {
   SNAPSHOT_FORMAT,
   type PriceVersion,
@@ -18,9 +25,10 @@ import {
 export function compileSnapshot(rows: RoutingRows): SnapshotDocument {
   const pricesByModel = Map.groupBy(rows.prices, (price) => price.modelId);
   const models = rows.models.filter((model) => pricesByModel.has(model.id));
-  const upstreams = rows.upstreams.filter(
-    (upstream) => upstream.enabled && isServed(upstream, rows.spokenProtocols),
-  );
+  const upstreams = rows.upstreams.flatMap((upstream) => {
+    const served = upstream.enabled ? withServed(upstream, rows.spokenProtocols) : null;
+    return served ?? [];
+  });
   const modelIds = new Set(models.map((model) => model.id));
   const upstreamIds = new Set(upstreams.map((upstream) => upstream.id));
   const routes = rows.routes.filter(
@@ -35,6 +43,25 @@ export function compileSnapshot(rows: RoutingRows): SnapshotDocument {
     upstreams: upstreams.toSorted(byId).map(toSnapshotUpstream),
     routes: routes.toSorted(byId).map(toSnapshotRoute),
   };
+}
+
+/**
+ * An upstream with the credentials that are enabled and that no node refuses; null where it has some and none is left. While a node cannot share
+ * requests among several, its own is the only one, without limits.
+ */
+export function withServed(upstream: UpstreamRow, reported: readonly string[]): UpstreamRow | null {
+  const { protocol, authType } = upstream;
+  if (upstream.credentials.length === 0)
+    return isServed({ protocol, authType }, reported) ? upstream : null;
+  const canShare = reported.includes(CREDENTIALS_ABILITY);
+  const credentials = upstream.credentials.filter(
+    (each) =>
+      each.enabled &&
+      (canShare || each.id === OWN_CREDENTIAL) &&
+      isServed({ protocol, authType: each.authType }, reported),
+  );
+  if (credentials.length === 0) return null;
+  return { ...upstream, credentials: canShare ? credentials : credentials.map(withoutLimits) };
 }
 
 function byId(a: { id: number }, b: { id: number }): number {
@@ -76,6 +103,29 @@ function toPriceVersion(row: PriceRow): PriceVersion {
   };
 }
 
+const OWN_CREDENTIAL = 0;
+
+function hasLimits({ rpm, tpm }: CredentialRow): boolean {
+  return rpm !== null || tpm !== null;
+}
+
+function withoutLimits(credential: CredentialRow): CredentialRow {
+  return { ...credential, rpm: null, tpm: null };
+}
+
+/** One that is the upstream's own alone, without limits, is written as earlier nodes read it. */
+function sharedOf({ credentials }: UpstreamRow): Pick<SnapshotUpstream, 'credentials'> {
+  if (credentials.every((each) => each.id === OWN_CREDENTIAL && !hasLimits(each))) return {};
+  return {
+    credentials: credentials.toSorted(byId).map(({ id, weight, sealed, rpm, tpm }) => ({
+      ...{ id, weight },
+      sealed_api_key: sealed,
+      ...(rpm !== null && { rpm }),
+      ...(tpm !== null && { tpm }),
+    })),
+  };
+}
+
 function toSnapshotUpstream(row: UpstreamRow): SnapshotUpstream {
   return {
     id: row.id,
@@ -93,6 +143,7 @@ function toSnapshotUpstream(row: UpstreamRow): SnapshotUpstream {
     ...(row.endpoints !== null && { endpoints: [...row.endpoints] }),
     ...(row.passesFileIds && { passes_file_ids: true }),
     ...(row.fields === 'known' && { fields: row.fields }),
+    ...sharedOf(row),
   };
 }
 

@@ -73,6 +73,19 @@ export interface UpstreamRow {
   passesFileIds: boolean;
   fields: UpstreamFields;
   enabled: boolean;
+  /** All that it has, its own first. Empty where it needs none. */
+  credentials: readonly CredentialRow[];
+}
+
+/** `id`: 0 is the upstream's own. */
+export interface CredentialRow {
+  id: number;
+  authType: AuthType;
+  sealed: string;
+  weight: number;
+  rpm: number | null;
+  tpm: number | null;
+  enabled: boolean;
 }
 
 export interface RouteRow {

@@ -4,6 +4,7 @@ import {
   premiumSchema,
   UPSTREAM_PROTOCOLS,
   weightFields,
+  CREDENTIALS_MAX,
 } from '@tollgate/contracts';
 import { z } from 'zod';
 
@@ -122,6 +123,19 @@ export const snapshotModelSchema = z.strictObject({
 });
 export type SnapshotModel = z.infer<typeof snapshotModelSchema>;
 
+export const CREDENTIAL_WEIGHT_MAX = 1_000;
+/** `id`: 0 is the upstream's own. */
+export const snapshotCredentialSchema = z.strictObject({
+  id: z.number().int().nonnegative(),
+  weight: z.number().int().positive().max(CREDENTIAL_WEIGHT_MAX),
+  /** An envelope as `sealed_api_key` of the upstream, bound to an id above 0 too. */
+  sealed_api_key: z.string(),
+  /** Is what its account may send in a minute of each model, as its operator declares; absent: nothing is declared. */
+  rpm: z.number().int().positive().optional(),
+  tpm: z.number().int().positive().optional(),
+});
+export type SnapshotCredential = z.infer<typeof snapshotCredentialSchema>;
+
 export const snapshotUpstreamSchema = z.strictObject({
   id,
   name: z.string(),
@@ -145,6 +159,8 @@ export const snapshotUpstreamSchema = z.strictObject({
   passes_file_ids: z.boolean().optional(),
   /** Is absent for `all`, as earlier nodes do not know it. */
   fields: z.enum(UPSTREAM_FIELDS).optional(),
+  /** The credentials that share its requests, in place of `sealed_api_key`. Absent where that is the only one: nodes need the ability `credentials`. */
+  credentials: z.array(snapshotCredentialSchema).min(1).max(CREDENTIALS_MAX).optional(),
 });
 export type SnapshotUpstream = z.infer<typeof snapshotUpstreamSchema>;
 

@@ -9,7 +9,7 @@ import {
   snapshotDocumentSchema,
   verifySnapshot,
 } from './index.ts';
-import { model, rows } from '../test/routing-rows.ts';
+import { model, PLAIN_UPSTREAM, rows } from '../test/routing-rows.ts';
 
 describe('compileSnapshot', () => {
   test('gives one checksum for the same rows, whatever order the rows came in', () => {
@@ -44,6 +44,50 @@ describe('compileSnapshot', () => {
       }),
     );
   });
+
+  test.each([
+    ['without further ones as earlier nodes read it', [], [0], undefined, 'own'],
+    ['while a node cannot share requests, with its own alone', [], [0, 4], undefined, 'own'],
+    ['once all nodes can, with all that are enabled', ['credentials'], [0, 4], [0, 4], 'own'],
+    ['with one that is not its own, named', ['credentials'], [4], [4], null],
+    ['not while a node can use none of them', [], [4], null, null],
+  ] as const)('has an upstream %s', (_, spokenProtocols, ids, published, own) => {
+    const credential = (id: number, enabled = true) => ({
+      ...{ id, enabled, weight: 2, authType: 'api_key' as const, rpm: null, tpm: null },
+      sealed: id === 0 ? 'own' : `sealed-${id}`,
+    });
+    const credentials = [credential(9, false), ...ids.map((id) => credential(id))];
+    const sealedApiKey = ids.some((id) => id === 0) ? 'own' : null;
+    const { upstreams } = compileSnapshot({
+      models: [],
+      prices: [],
+      upstreams: [{ ...PLAIN_UPSTREAM, sealedApiKey, credentials }],
+      routes: [],
+      spokenProtocols,
+    });
+    const [upstream] = upstreams;
+    if (published === null) return expect(upstreams).toEqual([]);
+    expect(upstream?.sealed_api_key).toBe(own);
+    expect(upstream?.credentials?.map(({ id }) => id)).toEqual(published);
+  });
+
+  test.each([
+    [['credentials'], [{ id: 0, rpm: 60, tpm: 9_000 }]],
+    [[], undefined],
+  ])(
+    'has declared limits of a credential once all nodes know them: %j',
+    (spokenProtocols, expected) => {
+      const own = { id: 0, enabled: true, weight: 1, authType: 'api_key' as const, sealed: 'own' };
+      const credentials = [{ ...own, rpm: 60, tpm: 9_000 }];
+      const [upstream] = compileSnapshot({
+        ...{ models: [], prices: [], routes: [], spokenProtocols },
+        upstreams: [{ ...PLAIN_UPSTREAM, sealedApiKey: 'own', credentials }],
+      }).upstreams;
+      expect(upstream?.sealed_api_key).toBe('own');
+      if (expected) expect(upstream?.credentials).toMatchObject(expected);
+      else expect(upstream?.credentials).toBeUndefined();
+    },
+  );
 
   test('puts the later made of two prices with one moment last, so that it is in force', () => {
     const at = {

@@ -27,6 +27,7 @@ export const PLAIN_UPSTREAM: UpstreamRow = {
   passesFileIds: false,
   fields: 'known',
   enabled: true,
+  credentials: [],
 };
 
 export const id = fc.integer({ min: 1, max: 12 });
@@ -98,6 +99,18 @@ const upstream = fc.record({
   passesFileIds: fc.boolean(),
   fields: fc.constantFrom(...UPSTREAM_FIELDS),
   enabled: fc.boolean(),
+  credentials: fc.uniqueArray(
+    fc.record({
+      id: fc.integer({ min: 0, max: 5 }),
+      authType: fc.constant('api_key' as const),
+      sealed: fc.string({ minLength: 1, maxLength: 9 }),
+      weight: fc.integer({ min: 1, max: 1_000 }),
+      rpm: limit,
+      tpm: limit,
+      enabled: fc.boolean(),
+    }),
+    { selector: (each) => each.id, maxLength: 4 },
+  ),
 });
 
 export const route = fc.record({
@@ -122,5 +135,5 @@ export const rows: fc.Arbitrary<RoutingRows> = fc.record({
   prices: unique(price),
   upstreams: unique(upstream),
   routes: unique(route),
-  spokenProtocols: fc.constantFrom([], ['vertex']),
+  spokenProtocols: fc.constantFrom([], ['vertex'], ['credentials']),
 });

@@ -21,6 +21,10 @@ export const upstreamsQuery = queryOptions({
     ),
 });
 
+export type UpstreamDetail = Shape<'UpstreamDetail'>;
+
+export type Credential = UpstreamDetail['credentials'][number];
+
 export const upstreamQuery = (id: number) =>
   queryOptions({
     queryKey: ['upstreams', id],
@@ -76,11 +80,48 @@ export function deleteUpstream(id: number) {
   return dataOf(client.DELETE('/admin-api/upstreams/{id}', { params: { path: { id } } }));
 }
 
-export function testUpstream(id: number, model: string) {
+export interface CredentialSettings {
+  name?: string;
+  /** Left out: the stored one is kept. */
+  api_key?: string;
+  auth?: NonNullable<CreatedUpstream['auth']>;
+  weight?: number;
+  rpm?: number | null;
+  tpm?: number | null;
+  enabled?: boolean;
+}
+
+export function addCredential(id: number, body: CredentialSettings & { name: string }) {
+  return dataOf(
+    client.POST('/admin-api/upstreams/{id}/credentials', { params: { path: { id } }, body }),
+  );
+}
+
+const ONE = '/admin-api/upstreams/{id}/credentials/{credential_id}';
+const pathOf = ({
+  upstream_id: id,
+  id: credential_id,
+}: Pick<Credential, 'upstream_id' | 'id'>) => ({
+  params: { path: { id, credential_id } },
+});
+
+export function updateCredential(of: Credential, body: CredentialSettings) {
+  return dataOf(client.PUT(ONE, { ...pathOf(of), body }));
+}
+
+export function deleteCredential(of: Credential) {
+  return dataOf(client.DELETE(ONE, pathOf(of)));
+}
+
+/** `credential_id` left out: with the upstream's own. */
+export function testUpstream(id: number, model: string, credential_id?: number) {
   return dataOf(
     patientClient.POST('/admin-api/upstreams/{id}/test', {
       params: { path: { id } },
-      body: model === '' ? {} : { model },
+      body: {
+        ...(model !== '' && { model }),
+        ...(credential_id !== undefined && { credential_id }),
+      },
     }),
   );
 }

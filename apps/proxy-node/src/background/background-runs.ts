@@ -1,7 +1,6 @@
 import type { UsageFinal } from '@tollgate/contracts';
 import type { BackgroundMarks, BackgroundPlace } from '@tollgate/keyspace';
 import type { StoredResponse } from '@tollgate/protocols';
-import type { SnapshotUpstream } from '@tollgate/snapshot';
 import type { Logger } from 'pino';
 import { finalOfHold } from '../journal/final-of-hold.ts';
 import type { BackgroundRun, OpenHold } from '../journal/open-hold.ts';
@@ -12,7 +11,7 @@ import type { SideCalls } from '../upstream/side-calls.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { UpstreamTrust } from '../upstream/upstream-trust.ts';
 import { journalled, type AdoptedRun, type HoldHandle } from '../usage/usage-recorder.ts';
-import { RunCalls } from './run-calls.ts';
+import { RunCalls, type UpstreamById } from './run-calls.ts';
 import { endingOfRun, type EndedBy } from './run-ending.ts';
 import { RunEvidence, tokensOf } from './run-evidence.ts';
 
@@ -33,7 +32,7 @@ export interface BackgroundOptions {
   calls: Pick<SideCalls, 'whole' | 'stream'>;
   marks: Pick<BackgroundMarks, 'set' | 'read' | 'cancelled' | 'remove'>;
   trust: Pick<UpstreamTrust, 'note'>;
-  upstreamById: (id: number) => SnapshotUpstream | undefined;
+  upstreamById: UpstreamById;
   onFinal: (rid: string, final: UsageFinal, excessTokens: number) => void;
   /** Returns the largest number of output tokens that a run of this hold can have generated in this time. */
   generatedTokens: (hold: OpenHold, runningMs: number) => number;

@@ -1,5 +1,5 @@
 import { readStoredResponse, type StoredResponse } from '@tollgate/protocols';
-import type { SnapshotUpstream } from '@tollgate/snapshot';
+import type { ServedUpstream } from '../snapshot/routing-index.ts';
 import type { OpenHold } from '../journal/open-hold.ts';
 import type { SideCall, SideCalls } from '../upstream/side-calls.ts';
 import type { CallDeadlines } from '../upstream/pace/call-deadlines.ts';
@@ -15,17 +15,19 @@ const LOG: CallDeadlines = {
   totalMs: 10_000,
 };
 
+export type UpstreamById = (id: number, credentialId?: number) => ServedUpstream | undefined;
+
 /** Asks an upstream about a response that it generates in the background. Throws UpstreamFailure. */
 export class RunCalls {
   readonly #calls: Pick<SideCalls, 'whole' | 'stream'>;
-  readonly #upstreamById: (id: number) => SnapshotUpstream | undefined;
+  readonly #upstreamById: UpstreamById;
 
   constructor({
     calls,
     upstreamById,
   }: {
     calls: Pick<SideCalls, 'whole' | 'stream'>;
-    upstreamById: (id: number) => SnapshotUpstream | undefined;
+    upstreamById: UpstreamById;
   }) {
     this.#calls = calls;
     this.#upstreamById = upstreamById;
@@ -60,8 +62,8 @@ export class RunCalls {
   }
 
   #asked({ rid, background }: OpenHold, method: 'GET' | 'POST', action: string): SideCall {
-    const { upstreamId = 0, responseId = '' } = background ?? {};
-    const upstream = this.#upstreamById(upstreamId);
+    const { upstreamId = 0, credentialId, responseId = '' } = background ?? {};
+    const upstream = this.#upstreamById(upstreamId, credentialId);
     if (!upstream) throw new Error(`upstream ${upstreamId} is not configured`);
     return {
       upstream,

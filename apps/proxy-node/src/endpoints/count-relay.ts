@@ -77,7 +77,11 @@ export class CountRelay {
       upstreamModel: route.upstream_model,
       dropped,
       clientHeaders: singleHeaders(clientHeaders),
-      ids: storedIdsOf(this.#ids, { accountId, upstreamId: upstream.id, maker, open }),
+      ids: storedIdsOf(this.#ids, {
+        ...{ accountId, maker, open },
+        upstreamId: upstream.id,
+        credentialId: upstream.credentialId,
+      }),
     });
     const call = new UpstreamCall({
       deadlines: DEADLINES,

@@ -1,5 +1,5 @@
 import type { StreamReader } from '@tollgate/protocols';
-import type { SnapshotUpstream } from '@tollgate/snapshot';
+import type { ServedUpstream } from '../snapshot/routing-index.ts';
 import type { ClientReply } from '../http/client-reply.ts';
 import type { ShownCounter } from './shown-counter.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
@@ -8,7 +8,7 @@ import type { CallDeadlines } from '../upstream/pace/call-deadlines.ts';
 import type { UpstreamCall } from '../upstream/upstream-call.ts';
 
 /** The deadlines equal those of the upstream's longest stream, because a stored response may still be running. */
-export function storedStreamDeadlines(upstream: SnapshotUpstream): CallDeadlines {
+export function storedStreamDeadlines(upstream: ServedUpstream): CallDeadlines {
   return {
     firstByteMs: null,
     firstTokenMs: upstream.first_token_timeout_ms,

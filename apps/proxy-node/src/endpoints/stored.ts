@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import type { IdSealer, StoredMaker, StoredPlace } from '@tollgate/contracts';
 import { isModelAllowed, type BackgroundPlace } from '@tollgate/keyspace';
 import { conversationBody, fieldName, isNative, type StoredIds } from '@tollgate/protocols';
-import type { SnapshotUpstream } from '@tollgate/snapshot';
 import type { ClientReply } from '../http/client-reply.ts';
 import type { QuotaOfRequest } from '../http/body-quota.ts';
 import { readBody } from '../http/read-body.ts';
@@ -13,7 +12,7 @@ import { unanswered } from '../pipeline/named-stored.ts';
 import { droppedHeaders } from '../pipeline/request/premiums.ts';
 import { storedNotFound } from '../pipeline/request/stored-routes.ts';
 import { Refusal } from '../refusals.ts';
-import type { RoutingIndex } from '../snapshot/routing-index.ts';
+import type { RoutingIndex, ServedUpstream } from '../snapshot/routing-index.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { storedIdsOf, type OpenStored } from '../upstream/stored-ids.ts';
 import { makerOfItems, type Reach, type StoredReach } from '../upstream/stored-reach.ts';
@@ -145,8 +144,9 @@ async function callOf(
   const method = incoming.method === 'HEAD' ? 'GET' : (incoming.method as Method);
   const raw = method === 'POST' ? await readBody(incoming, { bytesMax, take }) : null;
   const [modelId] = maker.modelIds;
-  const callTo = (upstream: SnapshotUpstream): { call: StoredCall; native: string } => {
-    const ids = storedIdsOf(sealer, { accountId, upstreamId: upstream.id, maker, open });
+  const callTo = (upstream: ServedUpstream): { call: StoredCall; native: string } => {
+    const { id: upstreamId, credentialId } = upstream;
+    const ids = storedIdsOf(sealer, { accountId, upstreamId, credentialId, maker, open });
     const native = nativePath(request, ids);
     const kept = {
       ids,
@@ -211,9 +211,9 @@ function placeOf(
   { id, index }: StoredRequest,
   access: Access,
   open: OpenStored,
-): { place: StoredPlace | null; upstreams: [SnapshotUpstream, ...SnapshotUpstream[]] } {
+): { place: StoredPlace | null; upstreams: [ServedUpstream, ...ServedUpstream[]] } {
   const place = id === undefined ? null : open(id);
-  const known = place && index.upstreamById(place.upstreamId);
+  const known = place && index.upstreamById(place.upstreamId, place.credentialId);
   const [first, ...others] =
     id === undefined ? conversationsOf(index, access) : known ? [known] : [];
   if (!first || !isNative('responses', first))
@@ -249,7 +249,7 @@ const NOTHING = new Uint8Array();
 function conversationsOf(
   index: RoutingIndex,
   { subscribedModelIds, allowedModels }: Access,
-): SnapshotUpstream[] {
+): ServedUpstream[] {
   const upstreams = subscribedModelIds
     .filter((modelId) => isModelAllowed(allowedModels, index.modelById(modelId)?.name ?? ''))
     .toSorted((one, other) => one - other)

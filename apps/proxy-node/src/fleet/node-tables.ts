@@ -85,6 +85,12 @@ function snapshotTables(
           value: {
             ...upstream,
             sealed_api_key: upstream.sealed_api_key === null ? null : SEALED,
+            ...(upstream.credentials && {
+              credentials: upstream.credentials.map((each) => ({
+                ...each,
+                sealed_api_key: SEALED,
+              })),
+            }),
             headers: Object.keys(upstream.headers),
           },
         })),

@@ -20,6 +20,7 @@ const rid = z.string().min(1).max(64);
 
 const backgroundSchema = z.object({
   upstreamId: count,
+  credentialId: count.optional(),
   responseId: z.string().min(1),
   bounds: z.object({
     promptTokens: count,

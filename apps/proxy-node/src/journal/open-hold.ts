@@ -11,6 +11,8 @@ export interface ChargedPrice extends Omit<PriceVersion, 'multipliers'> {
 /** Holds what settles a background answer without its request. */
 export interface BackgroundRun {
   upstreamId: number;
+  /** Names the credential whose account makes it; absent for the upstream's own. */
+  credentialId?: number | undefined;
   /** Is the native id. */
   responseId: string;
   /** Holds the bounds by which the upstream's report is judged. */

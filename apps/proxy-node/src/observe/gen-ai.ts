@@ -7,11 +7,11 @@ export function operationOf(protocol: UsageFinal['protocol']): string {
   return clientProtocol(protocol).operation;
 }
 
-/** The conventions have two types of tokens; cached input is input. */
-export function tokensOf(final: UsageFinal, side: 'prompt' | 'output'): number {
+/** Counts the tokens of one side, or of both. The conventions have two types of tokens; cached input is input. */
+export function tokensOf(final: UsageFinal, side?: 'prompt' | 'output'): number {
   let tokens = 0;
   for (const each of CHARGED)
-    if (each.side === side && isChargedToken(each)) tokens += final[each.field] ?? 0;
+    if ((side ?? each.side) === each.side && isChargedToken(each)) tokens += final[each.field] ?? 0;
   return tokens;
 }
 

@@ -4,7 +4,7 @@ import { stopsBillingOnClose, type SnapshotModel } from '@tollgate/snapshot';
 import type { ObservedRequest } from '../observe/observed-request.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
-import { mayBeBilled, UpstreamFailure } from '../upstream/upstream-failure.ts';
+import { isCredentials, mayBeBilled, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { Admitted } from './admission/admission.ts';
 import type { AnswerMeter } from './answers/answer-meter.ts';
@@ -35,6 +35,8 @@ export class Tries {
   readonly session: string | null;
   /** Holds the routes that were asked, or have no words for the request: one, as a rule. */
   readonly tried: number[] = [];
+  /** Holds candidates whose credential was refused; their routes may be tried with another. */
+  readonly refused: Candidate[] = [];
   /** Counts the routes that were asked. A repetition on the same route is the only one of its kind and needs no place among them. */
   asked = 0;
   /** Is the attempt whose answer was read last; of two that raced, it is the winner. */
@@ -80,6 +82,10 @@ export function noteFailure(
     attempt.cost = delivery.passing.costSoFar();
   if (failure.error.kind === 'context_overflow')
     tries.windowMin = Math.max(tries.windowMin, windowOf(candidate, delivery.asked.model));
+  if (candidate.upstream.credentialId !== undefined && isCredentials(failure.error)) {
+    tries.refused.push(candidate);
+    forget(tries.tried, candidate.route.id);
+  }
   tries.last = last;
 }
 
@@ -201,8 +207,8 @@ export function withSoonestWait(
   const waits = asked.candidates
     .flat()
     .filter(isOfUse)
-    .map(({ route: { id: routeId }, upstream: { id: upstreamId } }) =>
-      health.waitMs({ routeId, upstreamId, accountId }, now),
+    .map(({ route: { id: routeId }, upstream: { id: upstreamId, credentialId } }) =>
+      health.waitMs({ routeId, upstreamId, credentialId, accountId }, now),
     );
   const soonestMs = Math.min(retryAfterMs, ...waits);
   return soonestMs === retryAfterMs

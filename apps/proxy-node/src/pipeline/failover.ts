@@ -280,14 +280,14 @@ export class Failover implements TryHost {
     return true;
   }
 
-  #choose({ asked, admitted }: Delivery, { session, tried, windowMin }: Tries): Choice {
+  #choose({ asked, admitted }: Delivery, { session, tried, refused, windowMin }: Tries): Choice {
     const now = monotonicMs();
     const isLarger = (candidate: Candidate): boolean =>
       windowOf(candidate, asked.model) > windowMin;
     return route({
       groups:
         windowMin < 0 ? asked.candidates : asked.candidates.map((group) => group.filter(isLarger)),
-      tried,
+      ...{ tried, refused },
       session,
       health: this.#health,
       accountId: admitted.accountId,

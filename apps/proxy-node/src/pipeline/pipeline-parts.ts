@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { BodyQuota } from '../http/body-quota.ts';
 import type { BackgroundRun, OpenHold } from '../journal/open-hold.ts';
 import type { RefusalLog } from '../observe/refusal-log.ts';
+import type { Candidate } from '../snapshot/routing-index.ts';
 import type { StoredReach } from '../upstream/stored-reach.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import type { UpstreamTrust } from '../upstream/upstream-trust.ts';
@@ -20,6 +21,13 @@ export interface PipelineLimits {
   drain: DrainLimits;
 }
 
+interface EndedRequest {
+  readonly asked: Asked;
+  readonly excessTokens: number;
+  /** Is null where no upstream answered. */
+  readonly answeredBy: Candidate | null;
+}
+
 export interface PipelineParts {
   gate: Gate;
   bodies: BodyQuota;
@@ -32,7 +40,7 @@ export interface PipelineParts {
   node: string;
   limits: PipelineLimits;
   /** Is called for every request that was admitted and has ended. */
-  onFinal: (rid: string, final: UsageFinal, of: { asked: Asked; excessTokens: number }) => void;
+  onFinal: (rid: string, final: UsageFinal, of: EndedRequest) => void;
   refusals: RefusalLog;
   /** `BackgroundRuns` fits. */
   background: {

@@ -2,6 +2,7 @@ import { shareNode } from './pipeline-under-test.ts';
 import './answered-chats.part.spec.ts';
 import './budgeted-requests.part.spec.ts';
 import './cached-prompts.part.spec.ts';
+import './credentials.part.spec.ts';
 import './ended-streams.part.spec.ts';
 import './failover.part.spec.ts';
 import './identities.part.spec.ts';

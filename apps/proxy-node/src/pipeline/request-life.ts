@@ -252,7 +252,7 @@ export class RequestLife implements BodyListener, MeteredListener {
 
   /** `onJournalled` is called once the final is in the journal. */
   #settle(metered: Metered, onJournalled: () => void): void {
-    const { request, asked, admitted, attempts, run } = this.#turn;
+    const { request, asked, admitted, attempts, answeredBy, run } = this.#turn;
     const { log, node, trust, onFinal, background } = this.#host.parts;
     // The upstream is asked for usage that its stream did not report.
     if (run && (metered.outcome !== 'completed' || metered.counted.basis !== 'reported')) {
@@ -282,7 +282,7 @@ export class RequestLife implements BodyListener, MeteredListener {
         { ...requestIds(request), outcome: final.outcome, attempts },
         'upstream request failed',
       );
-    onFinal(rid, final, { asked, excessTokens: metered.counted.excessTokens });
+    onFinal(rid, final, { asked, excessTokens: metered.counted.excessTokens, answeredBy });
   }
 
   /** Ends a request that has no hold. */

@@ -9,7 +9,7 @@ import type { Candidate } from '../snapshot/routing-index.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import type { HoldHandle } from '../usage/usage-recorder.ts';
 import type { Admitted } from './admission/admission.ts';
-import type { AnswerMeter, BackgroundSeen, MeterContext } from './answers/answer-meter.ts';
+import type { AnswerMeter, BackgroundMaker, MeterContext } from './answers/answer-meter.ts';
 import type { DrainLimits } from './answers/drain.ts';
 import type { ReasoningRate } from './answers/reasoning-rates.ts';
 import { mayContinue } from './answers/may-continue.ts';
@@ -40,6 +40,8 @@ export class Turn implements Delivery, MeterContext {
   readonly admitted: Admitted;
   readonly attempts: RouteAttempt[];
   /** Is true when no upstream answered. */
+  /** Is the candidate whose answer was read last; null before any. */
+  answeredBy: Candidate | null = null;
   isUndelivered = false;
   /** It was ended by hand. */
   isEnded = false;
@@ -143,6 +145,7 @@ export class Turn implements Delivery, MeterContext {
   }
 
   onAnswer(by: Candidate): void {
+    this.answeredBy = by;
     this.observed?.enter('answer');
     if (this.asked.model.failover?.names_upstream)
       this.reply.addHeaders(upstreamHeaders(this.asked.model, by));
@@ -153,9 +156,9 @@ export class Turn implements Delivery, MeterContext {
     return tallyOf(asked.ask.prompt, { admitted, splice, closer: CloserEstimate.of(asked) });
   }
 
-  onBackground(seen: BackgroundSeen): void {
+  onBackground(responseId: string, { upstreamId, credentialId }: BackgroundMaker): void {
     this.run = this.#host.parts.background.begin(this.hold, {
-      ...seen,
+      ...{ responseId, upstreamId, credentialId },
       bounds: this.admitted.plan.bounds,
       attempts: this.attempts.slice(0, ATTEMPTS_SHOWN_MAX),
       traceparent: this.observed?.traceparentFor('completed'),

@@ -7,9 +7,17 @@ import {
   type SnapshotUpstream,
 } from '@tollgate/snapshot';
 
+/** An upstream as requests reach it: with one credential, whose id is there if the upstream has several. */
+export interface ServedUpstream extends Omit<SnapshotUpstream, 'credentials'> {
+  readonly credentialId?: number;
+}
+
+/** A route with one credential of its upstream. */
 export interface Candidate {
   readonly route: SnapshotRoute;
-  readonly upstream: SnapshotUpstream;
+  readonly upstream: ServedUpstream;
+  /** The part of the route's weight that this credential has by its own. */
+  readonly weight: number;
 }
 
 /** Holds candidates in order of preference; within a group weight and load decide. */
@@ -20,8 +28,8 @@ export class RoutingIndex {
   readonly snapshot: PublishedSnapshot;
   readonly #byName: ReadonlyMap<string, SnapshotModel>;
   readonly #byId: ReadonlyMap<number, SnapshotModel>;
-  /** Maps ids to upstreams with all their endpoints. */
-  readonly #upstreams: ReadonlyMap<number, SnapshotUpstream>;
+  /** Maps ids to upstreams with all their endpoints; one with several credentials occurs once for each. */
+  readonly #upstreams: ReadonlyMap<number, readonly Shared[]>;
   readonly #tiers: ReadonlyMap<number, Candidate[][]>;
   readonly #groups = new Map<string, CandidateGroups>();
 
@@ -37,7 +45,7 @@ export class RoutingIndex {
     this.#upstreams = new Map(
       upstreams.map((upstream) => [
         upstream.id,
-        { ...upstream, endpoints: [...endpointsOf(upstream)] },
+        sharedOf({ ...upstream, endpoints: [...endpointsOf(upstream)] }),
       ]),
     );
     this.#tiers = tiersByModel(routes, this.#upstreams);
@@ -52,13 +60,27 @@ export class RoutingIndex {
     return this.#byId.get(id);
   }
 
-  upstreamById(id: number): SnapshotUpstream | undefined {
-    return this.#upstreams.get(id);
+  /** With a credential that is its own, or its only one, where none is named. Undefined where it is not there any more. */
+  upstreamById(id: number, credentialId = 0): ServedUpstream | undefined {
+    return this.#upstreams
+      .get(id)
+      ?.find(({ upstream }) => (upstream.credentialId ?? 0) === credentialId)?.upstream;
   }
 
-  /** This searches all candidates, because it is rarely called. */
-  candidateById(routeId: number): Candidate | undefined {
-    return [...this.#tiers.values()].flat(2).find(({ route }) => route.id === routeId);
+  /** Returns each upstream with each of its credentials. */
+  get served(): ServedUpstream[] {
+    return [...this.#upstreams.values()].flat().map(({ upstream }) => upstream);
+  }
+
+  /** Finds any candidate of the route where no credential is named. This searches all candidates, because it is rarely called. */
+  candidateById(routeId: number, credentialId?: number): Candidate | undefined {
+    return [...this.#tiers.values()]
+      .flat(2)
+      .find(
+        ({ route, upstream }) =>
+          route.id === routeId &&
+          (credentialId === undefined || upstream.credentialId === credentialId),
+      );
   }
 
   /**
@@ -86,7 +108,7 @@ export class RoutingIndex {
 
 function tiersByModel(
   routes: readonly SnapshotRoute[],
-  upstreams: ReadonlyMap<number, SnapshotUpstream>,
+  upstreams: ReadonlyMap<number, readonly Shared[]>,
 ): Map<number, Candidate[][]> {
   const tiers = new Map<number, Candidate[][]>();
   const byModel = Map.groupBy(routes, (route) => route.model_id);
@@ -104,12 +126,28 @@ function tiersByModel(
 /** The compiler leaves no route without its upstream; one without would be skipped instead of breaking the whole snapshot. */
 function candidatesOf(
   routes: readonly SnapshotRoute[],
-  upstreams: ReadonlyMap<number, SnapshotUpstream>,
+  upstreams: ReadonlyMap<number, readonly Shared[]>,
 ): Candidate[] {
-  return routes.flatMap((route) => {
-    const upstream = upstreams.get(route.upstream_id);
-    return upstream ? [{ route, upstream }] : [];
-  });
+  return routes.flatMap((route) =>
+    (upstreams.get(route.upstream_id) ?? []).map(({ upstream, share }) => ({
+      ...{ route, upstream },
+      weight: route.weight * share,
+    })),
+  );
+}
+
+interface Shared {
+  readonly upstream: ServedUpstream;
+  readonly share: number;
+}
+
+function sharedOf({ credentials, ...upstream }: SnapshotUpstream): Shared[] {
+  if (!credentials) return [{ upstream, share: 1 }];
+  const whole = credentials.reduce((sum, { weight }) => sum + weight, 0);
+  return credentials.map(({ id, weight, sealed_api_key }) => ({
+    upstream: { ...upstream, sealed_api_key, credentialId: id },
+    share: weight / whole,
+  }));
 }
 
 function groupsFor(tiers: readonly Candidate[][], protocol: ClientProtocol): CandidateGroups {

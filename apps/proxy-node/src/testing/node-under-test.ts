@@ -81,12 +81,8 @@ export async function startNodeUnderTest(
     library,
   });
   await started.live.putKey(started.keyRecord({}));
-  await started.live.putAccount({
-    accountId: ACCOUNT_ID,
-    status: 'active',
-    drain: false,
-    revision: 1,
-  });
+  const account = { status: 'active', drain: false, revision: 1 } as const;
+  await started.live.putAccount({ accountId: ACCOUNT_ID, ...account });
   return started;
 }
 
@@ -199,9 +195,11 @@ export class NodeUnderTest {
     });
   }
 
-  /** Publishes the configuration as it is now, again. */
-  publish(): Promise<void> {
-    return this.#models.publish();
+  /** Publishes the configuration as it is now, again; with a change, once the node has it. */
+  async publish(...change: Parameters<PublishedModels['changeUpstream']> | []): Promise<void> {
+    if (change.length === 0) return this.#models.publish();
+    await this.#models.changeUpstream(...change);
+    await until('the node has it', () => this.#isServing(this.#models.version));
   }
 
   /** The live balance of the account's subscription, once no request of it runs and nothing is held. */

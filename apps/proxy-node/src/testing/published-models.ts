@@ -27,6 +27,8 @@ export interface UpstreamSpec {
   outputLimitField?: 'max_tokens' | 'max_completion_tokens';
   /** Is the credential as its kind is sealed; `UPSTREAM_KEY` unless given. */
   secret?: string;
+  /** Credentials that share its requests; 0 is the upstream's own. */
+  credentials?: readonly { id: number; secret: string; weight?: number }[];
   overrides?: Partial<SnapshotUpstream>;
 }
 
@@ -66,6 +68,19 @@ export class PublishedModels {
     return model;
   }
 
+  /** Changes the upstream of a model, as an administrator would, and publishes. */
+  async changeUpstream(
+    { id: modelId }: SnapshotModel,
+    change: (upstream: SnapshotUpstream) => void,
+  ): Promise<void> {
+    const { upstreams, routes } = this.#document;
+    const route = routes.find((each) => each.model_id === modelId);
+    const upstream = upstreams.find(({ id }) => id === route?.upstream_id);
+    if (upstream) change(upstream);
+    this.#version += 1;
+    await this.publish();
+  }
+
   /** Publishes the present document, sealed, as the control plane does. */
   async publish(): Promise<void> {
     const snapshot = publishSnapshot({
@@ -87,6 +102,7 @@ export class PublishedModels {
     baseUrl,
     protocol = 'openai',
     secret = UPSTREAM_KEY,
+    credentials,
     overrides = {},
   }: UpstreamSpec): number {
     const id = this.nextId();
@@ -106,6 +122,13 @@ export class PublishedModels {
       headers: {},
       ...deadlines,
       max_concurrency: null,
+      ...(credentials && {
+        credentials: credentials.map(({ id: credentialId, secret: own, weight = 1 }) => ({
+          id: credentialId,
+          weight,
+          sealed_api_key: this.#box.seal(own, { upstreamId: id, credentialId, baseUrl }),
+        })),
+      }),
       ...overrides,
     });
     return id;

@@ -23,11 +23,19 @@ export class RestNews {
     this.#by = by;
   }
 
-  rested({ routeId, accountId, restMs, isProviders, isRateLimit = false }: RestBegun): void {
+  rested({
+    routeId,
+    credentialId,
+    accountId,
+    restMs,
+    isProviders,
+    isRateLimit = false,
+  }: RestBegun): void {
     if (restMs < WORTH_TELLING_MS) return;
     const rest = {
       by: this.#by,
       route_id: routeId,
+      ...(credentialId !== undefined && { credential_id: credentialId }),
       rest_ms: Math.ceil(restMs),
       is_providers: isProviders,
       is_rate_limit: isRateLimit,
@@ -39,8 +47,12 @@ export class RestNews {
     );
   }
 
-  recovered({ routeId, accountId }: RouteRef & { accountId: number | null }): void {
-    const recovered = { by: this.#by, route_id: routeId };
+  recovered({ routeId, credentialId, accountId }: RouteRef & { accountId: number | null }): void {
+    const recovered = {
+      by: this.#by,
+      route_id: routeId,
+      ...(credentialId !== undefined && { credential_id: credentialId }),
+    };
     this.#announce(
       accountId === null
         ? { kind: 'recovered', ...recovered }
@@ -50,11 +62,12 @@ export class RestNews {
 
   hear(message: RestMessage, health: UpstreamHealth, now: number): void {
     if (message.by === this.#by) return;
+    const of = { routeId: message.route_id, credentialId: message.credential_id };
     const accountId = 'account_id' in message ? message.account_id : null;
     if (message.kind === 'recovered' || message.kind === 'account_recovered')
-      return health.heardRecovery(message.route_id, accountId, now);
+      return health.heardRecovery(of, accountId, now);
     const { rest_ms: restMs, is_providers: isProviders, is_rate_limit: isRateLimit } = message;
     const rest = { restMs, isProviders, isRateLimit };
-    health.heardRest(message.route_id, accountId, { rest, now });
+    health.heardRest(of, accountId, { rest, now });
   }
 }

@@ -79,6 +79,7 @@ async function probe({ protocol = 'chat', change = {} }: Asked = {}) {
         max_concurrency: null,
         ...change,
       },
+      weight: 1,
     }),
     onProbed: (each) => probed.push(each),
     log: { info: (line: object) => void lines.push(line) },

@@ -33,10 +33,13 @@ const PROMPT_TOKENS = 16;
 export interface Probed {
   readonly upstreamId: number;
   readonly routeId: number;
+  readonly credentialId?: number | undefined;
   /** Is `ok`, the kind of the failure, or `unknown` when nothing could be asked. */
   readonly result: string;
   readonly cost: AttemptCost;
 }
+
+type Called = Pick<Candidate, 'route' | 'upstream'>;
 
 /** The answer never leaves the gateway, so its ids stay as they are. */
 const UNSEEN_IDS: StoredIds = { seal: (native) => native, open: () => null, isSealed: () => false };
@@ -94,7 +97,7 @@ export class RouteProbes {
     return failure && isDown ? seenOf(failure, { protocol, now: monotonicMs() }) : null;
   }
 
-  async #ask({ route, upstream }: Candidate, protocol: ClientProtocol): Promise<AttemptCost> {
+  async #ask({ route, upstream }: Called, protocol: ClientProtocol): Promise<AttemptCost> {
     const rid = randomUUIDv7();
     const exchange = exchangeOf({ route, upstream }, { protocol, rid });
     const answer = await this.#calls.whole(
@@ -124,11 +127,12 @@ export class RouteProbes {
     { failure, startedAt }: { failure: UpstreamFailure | null; startedAt: number },
   ): void {
     this.#onProbed(probed);
-    const { upstreamId, routeId, result, cost } = probed;
+    const { upstreamId, routeId, credentialId, result, cost } = probed;
     this.#log.info(
       {
         upstream_id: upstreamId,
         route_id: routeId,
+        ...(credentialId !== undefined && { credential_id: credentialId }),
         result,
         status: failure?.error.upstreamStatus ?? null,
         ...cost,
@@ -140,7 +144,7 @@ export class RouteProbes {
 }
 
 function exchangeOf(
-  { route, upstream }: Candidate,
+  { route, upstream }: Called,
   { protocol, rid }: { protocol: ClientProtocol; rid: string },
 ): Exchange {
   return createExchange({

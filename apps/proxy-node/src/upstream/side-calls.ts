@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { readUpstreamError } from '@tollgate/protocols';
-import type { SnapshotUpstream } from '@tollgate/snapshot';
+import type { ServedUpstream } from '../snapshot/routing-index.ts';
 import { headOf, wholeBody } from './collect-body.ts';
 import { sentSecrets, signedRequest, singleHeaders } from './request-headers.ts';
 import type { Ticker } from './ticker.ts';
@@ -13,7 +13,7 @@ import type { UpstreamPools } from './upstream-pools.ts';
 const ANSWER_MS = 30_000;
 
 export interface SideCall {
-  readonly upstream: SnapshotUpstream;
+  readonly upstream: ServedUpstream;
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** Is the path below the upstream's base_url, with native ids. */
   readonly path: string;

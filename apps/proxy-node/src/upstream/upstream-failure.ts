@@ -128,6 +128,11 @@ function isUpstreamsFault({ kind }: UpstreamError): boolean {
   }
 }
 
+/** Another credential of the upstream may be taken where this one is refused. */
+export function isCredentials({ kind }: { readonly kind: string }): boolean {
+  return kind === 'auth' || kind === 'rate_limited';
+}
+
 /** Returns the fields with which the attempt is recorded. */
 export function endingOf({ error, evidence }: UpstreamFailure): { error: string; status?: number } {
   return {

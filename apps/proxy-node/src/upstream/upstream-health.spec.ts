@@ -183,16 +183,16 @@ describe('what another node has seen', () => {
 
   test('makes a route rest here too, until the other node sees it recover', () => {
     const health = known();
-    health.heardRest(1, null, { rest, now: NOW });
+    health.heardRest({ routeId: 1 }, null, { rest, now: NOW });
     expect(health.waitMs(ROUTE, NOW)).toBe(10_000);
-    health.heardRecovery(1, null, NOW);
+    health.heardRecovery({ routeId: 1 }, null, NOW);
     expect(health.waitMs(ROUTE, NOW)).toBe(0);
   });
 
   test('is doubted where this node was answered a moment ago: one probe goes at once', () => {
     const health = known();
     health.answered(ROUTE, { latencyMs: 10, now: NOW - 1_000 });
-    health.heardRest(1, null, { rest, now: NOW });
+    health.heardRest({ routeId: 1 }, null, { rest, now: NOW });
     expect(health.waitMs(ROUTE, NOW)).toBe(0);
     health.started(ROUTE, NOW);
     expect(health.waitMs(ROUTE, NOW)).toBeGreaterThan(0);
@@ -203,7 +203,7 @@ describe('what another node has seen', () => {
   test('of a recovery lets this node probe at once, and does not outweigh its own failures', () => {
     const health = known();
     fail(health, 5);
-    health.heardRecovery(1, null, NOW);
+    health.heardRecovery({ routeId: 1 }, null, NOW);
     expect(health.waitMs(ROUTE, NOW)).toBe(0);
     failProbe(health, NOW);
     expect(health.waitMs(ROUTE, NOW)).toBe(10_000);
@@ -211,8 +211,11 @@ describe('what another node has seen', () => {
 
   test("of a provider's Retry-After is obeyed in full, and of an unknown route is nothing", () => {
     const health = known();
-    health.heardRest(1, null, { rest: { restMs: 60_000, isProviders: true }, now: NOW });
-    health.heardRest(77, null, { rest, now: NOW });
+    health.heardRest({ routeId: 1 }, null, {
+      rest: { restMs: 60_000, isProviders: true },
+      now: NOW,
+    });
+    health.heardRest({ routeId: 77 }, null, { rest, now: NOW });
     expect(health.waitMs(ROUTE, NOW)).toBe(60_000);
     expect(health.waitMs({ ...ROUTE, routeId: 77 }, NOW)).toBe(0);
   });

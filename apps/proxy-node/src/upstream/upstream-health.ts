@@ -1,8 +1,13 @@
-import type { ClientProtocol, StatedLimits } from '@tollgate/protocols';
+import type { RestingCredential, UsageFinal } from '@tollgate/contracts';
+import type { ClientProtocol } from '@tollgate/protocols';
 import type { SnapshotRoute, SnapshotUpstream } from '@tollgate/snapshot';
-import type { ProviderTokens } from './identity/provider-tokens.ts';
+import type { CredentialRef, ProviderTokens } from './identity/provider-tokens.ts';
+import { tokensOf } from '../observe/gen-ai.ts';
+import type { Candidate } from '../snapshot/routing-index.ts';
 import type { Rest } from './route-rest.ts';
-import { StatedRooms } from './pace/stated-rooms.ts';
+import { restingCredentials, withoutToken } from './identity/resting-credentials.ts';
+import { keyOf, Rooms, type NamedRoute, type RouteKey } from './pace/rooms.ts';
+import { isCredentials } from './upstream-failure.ts';
 import { RouteState, type FailureSeen, type RestOf, type RouteEvents } from './route-state.ts';
 
 const LATENCY_SHARE_OF_NEWEST = 0.2;
@@ -13,6 +18,8 @@ const SHOWN_ACCOUNTS_MAX = 16;
 export interface RouteRef {
   readonly routeId: number;
   readonly upstreamId: number;
+  /** Names the one of several credentials that it concerns. */
+  readonly credentialId?: number | undefined;
 }
 
 /** Names a route as one account uses it. */
@@ -25,8 +32,7 @@ interface Load {
   latencyMs: number;
 }
 
-interface RouteRecord {
-  readonly upstreamId: number;
+interface RouteRecord extends RouteRef {
   readonly state: RouteState;
 }
 
@@ -41,6 +47,7 @@ interface FailingUpstream {
   failures_in_row: number;
   open_for_ms: number;
   accounts_resting?: number;
+  credentials?: RestingCredential[];
 }
 
 type Listeners = {
@@ -58,11 +65,11 @@ type Listeners = {
  * in.
  */
 export class UpstreamHealth {
+  readonly rooms = new Rooms();
   readonly #loads = new Map<number, Load>();
-  readonly #routes = new Map<number, RouteRecord>();
-  readonly #rooms = new StatedRooms();
+  readonly #routes = new Map<RouteKey, RouteRecord>();
   /** Maps the routes of the snapshot in use to their upstreams. */
-  #configured: ReadonlyMap<number, string> = new Map();
+  #configured: ReadonlyMap<RouteKey, string> = new Map();
   readonly #listeners: Listeners;
   readonly #tokens: Tokens;
 
@@ -77,27 +84,26 @@ export class UpstreamHealth {
   }
 
   /** Returns the ms until the account may try the route; 0 means now. */
-  waitMs({ routeId, accountId }: RouteUse, now: number): number {
-    return this.#routes.get(routeId)?.state.waitMs(accountId, now) ?? 0;
+  waitMs(use: RouteUse, now: number): number {
+    const { routeId, credentialId, accountId } = use;
+    const shared = this.#routes.get(routeId)?.state.waitMs(accountId, now) ?? 0;
+    if (credentialId === undefined) return shared;
+    return Math.max(shared, this.#routes.get(keyOf(use))?.state.waitMs(accountId, now) ?? 0);
   }
 
   /** Returns the ms until an upstream may have the token that its requests need; 0 when it has one, or needs none. */
-  tokenWaitMs(upstreamId: number, now: number): number {
-    return this.#tokens.waitMs(upstreamId, now);
+  tokenWaitMs(upstream: CredentialRef, now: number): number {
+    return this.#tokens.waitMs(upstream, now);
   }
 
   /** Returns true when the provider's rate limit is the reason for waiting. */
-  isRateLimited({ routeId, accountId }: RouteUse, now: number): boolean {
-    return this.#routes.get(routeId)?.state.isRateLimited(accountId, now) ?? false;
-  }
-
-  /** Counts the requests that the provider would still take, as it states; null where it states nothing. */
-  room(routeId: number, now: number): number | null {
-    return this.#rooms.of(routeId, now);
-  }
-
-  stated({ routeId }: RouteRef, limits: StatedLimits, now: number): void {
-    this.#rooms.stated(routeId, limits, now);
+  isRateLimited(use: RouteUse, now: number): boolean {
+    const { routeId, accountId } = use;
+    const longest = this.waitMs(use, now);
+    return [routeId, keyOf(use)].some((key) => {
+      const state = this.#routes.get(key)?.state;
+      return state?.waitMs(accountId, now) === longest && state.isRateLimited(accountId, now);
+    });
   }
 
   inFlight(upstreamId: number): number {
@@ -112,14 +118,16 @@ export class UpstreamHealth {
 
   started(use: RouteUse, now: number): void {
     this.#load(use.upstreamId).inFlight += 1;
-    this.#rooms.started(use.routeId);
+    this.rooms.started(use, now);
     this.#route(use).started(use.accountId, now);
+    this.#credential(use)?.started(use.accountId, now);
   }
 
   /** Call it once for each `started`. */
   ended(use: RouteUse): void {
     this.#load(use.upstreamId).inFlight -= 1;
     this.#route(use).ended(use.accountId);
+    this.#credential(use)?.ended(use.accountId);
   }
 
   /** Notes the time until the answer's head, which is what a caller waits for, however long the answer is. */
@@ -127,46 +135,64 @@ export class UpstreamHealth {
     const load = this.#load(use.upstreamId);
     load.latencyMs += (latencyMs - load.latencyMs) * LATENCY_SHARE_OF_NEWEST;
     this.#route(use).answered(use.accountId, now);
+    this.#credential(use)?.answered(use.accountId, now);
   }
 
   succeeded(use: RouteUse, now: number): void {
     this.#route(use).succeeded(use.accountId, now);
+    this.#credential(use)?.succeeded(use.accountId, now);
   }
 
+  /** Notes a failure. A credential that is refused rests alone. */
   failed(use: RouteUse, failure: FailureSeen): void {
-    this.#route(use).failed(use.accountId, failure);
+    const refused = isCredentials({ kind: failure.why }) ? this.#credential(use) : undefined;
+    (refused ?? this.#route(use)).failed(use.accountId, failure);
+  }
+
+  /** Counts the tokens of an answer against the declared limits of its credential. */
+  used(answeredBy: Candidate | null, final: UsageFinal, now: number): void {
+    if (!answeredBy || !this.rooms.areDeclared) return;
+    const { route, upstream } = answeredBy;
+    const of = { routeId: route.id, credentialId: upstream.credentialId };
+    this.rooms.used(of, tokensOf(final), now);
   }
 
   /** Notes the result of a probe; null if the route answered, or nothing can be concluded. */
   probed(route: RouteRef, failure: FailureSeen | null, now: number): void {
-    this.#routes.get(route.routeId)?.state.probed(failure, now);
+    this.#routes.get(keyOf(route))?.state.probed(failure, now);
   }
 
   /** Another node has seen the route fail, for one account or for all (null). Routes that this node does not know are ignored. */
   heardRest(
-    routeId: number,
+    route: NamedRoute,
     accountId: number | null,
     { rest, now }: { rest: Rest; now: number },
   ): void {
-    this.#routes.get(routeId)?.state.heardRest(accountId, rest, now);
+    this.#routes.get(keyOf(route))?.state.heardRest(accountId, rest, now);
   }
 
-  heardRecovery(routeId: number, accountId: number | null, now: number): void {
-    this.#routes.get(routeId)?.state.heardRecovery(accountId, now);
+  heardRecovery(route: NamedRoute, accountId: number | null, now: number): void {
+    this.#routes.get(keyOf(route))?.state.heardRecovery(accountId, now);
   }
 
   /** Returns for the node's report, worst first, upstreams that lack a token, whose last requests failed on some route, or that rest for some accounts. */
   failing(now: number) {
-    const missing: FailingUpstream[] = this.#tokens.missing(now);
+    const untold = this.#tokens.missing(now);
+    const missing: FailingUpstream[] = untold.filter((each) => each.credentialId === undefined);
     const ids = new Set(missing.map(({ id }) => id));
     const others = this.dump(now)
-      .filter((each) => each.failures_in_row > 0 || each.accounts_resting > 0)
+      .map((each) => ({ ...each, credentials: withoutToken(each, untold) }))
+      .filter(
+        (each) =>
+          each.failures_in_row > 0 || each.accounts_resting > 0 || each.credentials.length > 0,
+      )
       .filter((each) => !ids.has(each.upstream_id))
-      .map(({ upstream_id: id, failures_in_row, open_for_ms, accounts_resting }) => ({
+      .map(({ upstream_id: id, failures_in_row, open_for_ms, accounts_resting, credentials }) => ({
         id,
         failures_in_row,
         open_for_ms,
         ...(accounts_resting > 0 && { accounts_resting }),
+        ...(credentials.length > 0 && { credentials }),
       }));
     return [...missing, ...others].toSorted((a, b) => b.failures_in_row - a.failures_in_row);
   }
@@ -174,9 +200,13 @@ export class UpstreamHealth {
   /** Returns a row for each upstream for `stats/dict`, with the worst of its routes. */
   dump(now: number) {
     return [...this.#loads].map(([upstream_id, { inFlight, latencyMs }]) => {
-      const routes = [...this.#routes]
-        .filter(([, route]) => route.upstreamId === upstream_id)
-        .map(([route_id, { state }]) => ({ route_id, ...state.dump(now) }));
+      const own = [...this.#routes.values()].filter((route) => route.upstreamId === upstream_id);
+      const all = own.map(({ routeId: route_id, credentialId, state }) => ({
+        route_id,
+        ...(credentialId !== undefined && { credential_id: credentialId }),
+        ...state.dump(now),
+      }));
+      const routes = all.filter((each) => each.credential_id === undefined);
       const resting = new Set(routes.flatMap(({ resting_accounts: ids }) => ids));
       return {
         upstream_id,
@@ -185,7 +215,8 @@ export class UpstreamHealth {
         failures_in_row: Math.max(0, ...routes.map((route) => route.failures_in_row)),
         open_for_ms: Math.max(0, ...routes.map((route) => route.open_for_ms)),
         accounts_resting: resting.size,
-        routes: routes.map((each) => ({
+        credentials: restingCredentials(all),
+        routes: all.map((each) => ({
           ...each,
           resting_accounts: each.resting_accounts.slice(0, SHOWN_ACCOUNTS_MAX),
         })),
@@ -198,19 +229,35 @@ export class UpstreamHealth {
     upstreams,
     routes,
   }: {
-    upstreams: readonly Pick<SnapshotUpstream, 'id'>[];
+    upstreams: readonly Pick<SnapshotUpstream, 'id' | 'credentials'>[];
     routes: readonly Pick<SnapshotRoute, 'id' | 'upstream_id'>[];
   }): void {
     const byId = new Map(upstreams.map((upstream) => [upstream.id, upstream]));
-    const configured = new Map(
-      routes.map((route) => [route.id, JSON.stringify([route, byId.get(route.upstream_id)])]),
-    );
-    const isSame = (id: number): boolean =>
-      configured.has(id) && configured.get(id) === this.#configured.get(id);
-    for (const id of this.#routes.keys()) if (!isSame(id)) this.#routes.delete(id);
-    this.#rooms.retain(isSame);
-    for (const { id: routeId, upstream_id: upstreamId } of routes)
-      this.#route({ routeId, upstreamId });
+    const known = routes.flatMap((route) => {
+      const { credentials, ...upstream } = byId.get(route.upstream_id) ?? {};
+      const ref: RouteRef = { routeId: route.id, upstreamId: route.upstream_id };
+      // Each of several credentials is replaced by itself, the upstream's own among them.
+      const shared = credentials ? { ...upstream, sealed_api_key: null } : upstream;
+      const of = JSON.stringify([route, shared]);
+      return [
+        { ref, of, limits: {} },
+        ...(credentials ?? []).map(({ id: credentialId, sealed_api_key, rpm, tpm }) => ({
+          ref: { ...ref, credentialId },
+          of: of + sealed_api_key,
+          limits: { rpm, tpm },
+        })),
+      ];
+    });
+    const configured = new Map(known.map(({ ref, of }) => [keyOf(ref), of]));
+    const isSame = (key: RouteKey): boolean =>
+      configured.has(key) && configured.get(key) === this.#configured.get(key);
+    for (const key of this.#routes.keys()) if (!isSame(key)) this.#routes.delete(key);
+    this.rooms.retain(isSame, (key) => configured.has(key));
+    for (const { ref, limits } of known) {
+      if (ref.credentialId === undefined) this.#route(ref);
+      else this.#credential(ref);
+      this.rooms.declare(ref, limits);
+    }
     this.#configured = configured;
     // Running requests stay counted, because each of them ends.
     for (const [id, { inFlight }] of this.#loads)
@@ -224,12 +271,20 @@ export class UpstreamHealth {
   }
 
   #route({ routeId, upstreamId }: RouteRef): RouteState {
-    let record = this.#routes.get(routeId);
-    if (!record) {
-      record = { upstreamId, state: new RouteState(this.#eventsOf({ routeId, upstreamId })) };
-      this.#routes.set(routeId, record);
-    }
-    return record.state;
+    return this.#routes.get(routeId)?.state ?? this.#added({ routeId, upstreamId });
+  }
+
+  /** Returns the state of the route with this credential; undefined where the upstream has one alone. */
+  #credential(use: RouteRef): RouteState | undefined {
+    if (use.credentialId === undefined) return undefined;
+    return this.#routes.get(keyOf(use))?.state ?? this.#added(use);
+  }
+
+  #added({ routeId, upstreamId, credentialId }: RouteRef): RouteState {
+    const ref = { routeId, upstreamId, credentialId };
+    const state = new RouteState(this.#eventsOf(ref));
+    this.#routes.set(keyOf(ref), { ...ref, state });
+    return state;
   }
 
   #eventsOf(route: RouteRef): RouteEvents {

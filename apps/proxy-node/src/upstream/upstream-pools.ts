@@ -4,10 +4,10 @@ import {
   type SecretPlace,
   type UpstreamAuth,
 } from '@tollgate/contracts';
-import type { SnapshotUpstream } from '@tollgate/snapshot';
+import type { ServedUpstream } from '../snapshot/routing-index.ts';
 import { Client, Pool, type Dispatcher } from 'undici';
 import { guardedConnector } from './guarded-connector.ts';
-import type { Identified } from './identity/provider-tokens.ts';
+import { credentialKey, type CredentialRef, type Identified } from './identity/provider-tokens.ts';
 import { ProviderClock } from './identity/provider-clock.ts';
 
 /**
@@ -36,12 +36,12 @@ interface Entry extends OpenUpstream {
   readonly fingerprint: string;
 }
 
-/** Keeps one connection pool per upstream. A changed upstream gets a new pool, and the old one finishes its requests. */
+/** Keeps one connection pool per upstream and credential. A changed upstream gets a new pool, and the old one finishes its requests. */
 export class UpstreamPools {
-  readonly #entries = new Map<number, Entry>();
+  readonly #entries = new Map<string, Entry>();
   readonly #policy: OutboundPolicy;
   readonly #openSecret: (sealed: string, place: SecretPlace) => string;
-  readonly #tokenOf: (upstreamId: number) => string | null;
+  readonly #tokenOf: (upstream: CredentialRef) => string | null;
 
   constructor({
     policy,
@@ -50,7 +50,7 @@ export class UpstreamPools {
   }: {
     policy: OutboundPolicy;
     openSecret: (sealed: string, place: SecretPlace) => string;
-    tokenOf?: (upstreamId: number) => string | null;
+    tokenOf?: (upstream: CredentialRef) => string | null;
   }) {
     this.#policy = policy;
     this.#openSecret = openSecret;
@@ -58,20 +58,22 @@ export class UpstreamPools {
   }
 
   /** Throws when the sealed key cannot be opened. */
-  open(upstream: SnapshotUpstream): OpenUpstream {
-    const known = this.#entries.get(upstream.id);
+  open(upstream: ServedUpstream): OpenUpstream {
+    const key = credentialKey(upstream);
+    const known = this.#entries.get(key);
     if (known && known.fingerprint === fingerprintOf(upstream)) return known;
     const entry = this.#create(upstream);
-    this.#entries.set(upstream.id, entry);
+    this.#entries.set(key, entry);
     if (known) void known.pool.close();
     return entry;
   }
 
   /** Returns the upstreams whose credential can be opened, with the credential. */
-  identified(upstreams: readonly SnapshotUpstream[]): Identified[] {
+  identified(upstreams: readonly ServedUpstream[]): Identified[] {
     return upstreams.flatMap((upstream) => {
       try {
-        return { id: upstream.id, baseUrl: upstream.base_url, auth: this.open(upstream).auth };
+        const { id, credentialId, base_url: baseUrl } = upstream;
+        return { ...{ id, credentialId, baseUrl }, auth: this.open(upstream).auth };
       } catch {
         // Requests to it will fail and report the problem.
         return [];
@@ -84,10 +86,11 @@ export class UpstreamPools {
     return [...this.#entries.values()].map(({ clock }) => clock.aheadMs);
   }
 
-  retain(upstreamIds: ReadonlySet<number>): void {
-    for (const [id, entry] of this.#entries) {
-      if (upstreamIds.has(id)) continue;
-      this.#entries.delete(id);
+  retain(upstreams: readonly ServedUpstream[]): void {
+    const kept = new Set(upstreams.map(credentialKey));
+    for (const [key, entry] of this.#entries) {
+      if (kept.has(key)) continue;
+      this.#entries.delete(key);
       void entry.pool.close();
     }
   }
@@ -98,15 +101,16 @@ export class UpstreamPools {
 
   #authOf({
     id,
+    credentialId = 0,
     base_url: baseUrl,
     sealed_api_key: sealed,
-  }: SnapshotUpstream): UpstreamAuth | null {
+  }: ServedUpstream): UpstreamAuth | null {
     return sealed === null
       ? null
-      : readSecret(this.#openSecret(sealed, { upstreamId: id, baseUrl }));
+      : readSecret(this.#openSecret(sealed, { upstreamId: id, credentialId, baseUrl }));
   }
 
-  #create(upstream: SnapshotUpstream): Entry {
+  #create(upstream: ServedUpstream): Entry {
     const url = new URL(upstream.base_url);
     const options = {
       connect: guardedConnector({
@@ -130,17 +134,17 @@ export class UpstreamPools {
       origin: url.origin,
       pathPrefix: url.pathname.replace(/\/+$/, ''),
       auth: this.#authOf(upstream),
-      token: () => this.#tokenOf(upstream.id),
+      token: () => this.#tokenOf(upstream),
       clock: new ProviderClock(),
       headers: upstream.headers,
     };
   }
 }
 
-const fingerprints = new WeakMap<SnapshotUpstream, string>();
+const fingerprints = new WeakMap<ServedUpstream, string>();
 
 /** Snapshots are immutable, so an upstream object's fingerprint is computed once. */
-function fingerprintOf(upstream: SnapshotUpstream): string {
+function fingerprintOf(upstream: ServedUpstream): string {
   let text = fingerprints.get(upstream);
   if (text === undefined)
     fingerprints.set(

@@ -40,10 +40,11 @@ export function followFleet(foundation: Foundation, serving: Serving): NodeRepor
     periodMs: config.REPORT_MS,
     log,
   });
-  follower.onApplied(({ snapshot: { document } }) => {
+  follower.onApplied((index) => {
+    const { document } = index.snapshot;
     const upstreamIds = new Set(document.upstreams.map(({ id }) => id));
-    pools.retain(upstreamIds);
-    tokens.retain(pools.identified(document.upstreams));
+    pools.retain(index.served);
+    tokens.retain(pools.identified(index.served));
     trust.retain(upstreamIds);
     health.retain(document);
     void reporter.report();

@@ -112,7 +112,7 @@ function openBackground(
     calls,
     marks,
     trust,
-    upstreamById: (id) => follower.current?.upstreamById(id),
+    upstreamById: (...named) => follower.current?.upstreamById(...named),
     onFinal: (rid, final, excessTokens) => {
       const model = follower.current?.modelById(final.model_id)?.name ?? '';
       metrics.ended(rid, final, { model, excessTokens });
@@ -163,13 +163,13 @@ function openPipeline({ config, incidents, log }: Foundation, parts: ServingPart
     newRid: randomUUIDv7,
     reach,
     background,
-    onFinal: (rid, final, { asked: { model }, excessTokens }) =>
-      metrics.ended(rid, final, { model: model.name, excessTokens }),
+    onFinal: (rid, final, { asked: { model }, excessTokens, answeredBy }) => {
+      metrics.ended(rid, final, { model: model.name, excessTokens });
+      health.used(answeredBy, final, monotonicMs());
+    },
     refusals: new RefusalLog({
-      log,
+      ...{ log, incidents, now: monotonicMs },
       count: (refused) => metrics.refused(refused),
-      incidents,
-      now: monotonicMs,
     }),
   });
 }

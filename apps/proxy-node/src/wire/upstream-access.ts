@@ -44,7 +44,7 @@ export function openUpstreams(foundation: Needed, events: UpstreamEvents) {
   const pools = new UpstreamPools({
     policy,
     openSecret: (sealed, place) => secrets.open(sealed, place),
-    tokenOf: (upstreamId) => tokens.tokenOf(upstreamId),
+    tokenOf: (upstream) => tokens.tokenOf(upstream),
   });
   const ticker = new Ticker();
   const { ANSWER_BYTES_MAX: answerBytesMax, ERROR_BYTES_MAX: errorBytesMax } = config;
@@ -86,7 +86,8 @@ function openHealth(
 ) {
   const by = nodeAddress(config.NODE_NAME, config.NODE_WORKER);
   const restNews = new RestNews({ announce, by });
-  const candidateOf = ({ routeId }: RouteRef) => follower.current?.candidateById(routeId);
+  const candidateOf = ({ routeId, credentialId }: RouteRef) =>
+    follower.current?.candidateById(routeId, credentialId);
   const probes = new RouteProbes({ calls, refused, candidateOf, onProbed, log });
   const health: UpstreamHealth = new UpstreamHealth({
     tokens,
@@ -107,7 +108,7 @@ function openHealth(
 
 function noteRest(
   log: Logger,
-  { upstreamId, routeId, accountId, failuresInRow, restMs, why }: RestBegun,
+  { upstreamId, routeId, credentialId, accountId, failuresInRow, restMs, why }: RestBegun,
 ): void {
   // A rate limit is daily work; a provider that keeps failing is not.
   const level = why === 'rate_limited' ? 'info' : 'warn';
@@ -115,6 +116,7 @@ function noteRest(
     {
       upstream_id: upstreamId,
       route_id: routeId,
+      ...(credentialId !== undefined && { credential_id: credentialId }),
       failures_in_row: failuresInRow,
       rest_ms: restMs,
       why,

@@ -1252,13 +1252,48 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One upstream, without its key */
+        /** One upstream, without its keys, and how its credentials do */
         get: operations["Upstreams_get"];
         /** Change the given fields of an upstream; `api_key` omitted = kept, null = removed */
         put: operations["Upstreams_update"];
         post?: never;
         /** Delete an upstream that no route leads to */
         delete: operations["Upstreams_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/upstreams/{id}/credentials": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Add a credential beside those of an upstream; sealed to the address that it has */
+        post: operations["Upstreams_addCredential"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/upstreams/{id}/credentials/{credential_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Replace, weight, name, disable or enable one credential; 0 is the upstream's own */
+        put: operations["Upstreams_updateCredential"];
+        post?: never;
+        /** Delete one credential; what its account stores is reached no more */
+        delete: operations["Upstreams_deleteCredential"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3434,6 +3469,15 @@ export interface components {
             /** @description For administrators */
             node: string | null;
         };
+        RestingCredential: {
+            /** @description The worker that leaves it alone */
+            node: string;
+            /** @description The kind of its last failure */
+            why: string;
+            /** @description For all accounts; 0: some accounts only have to wait */
+            open_for_ms: number;
+            accounts_resting: number;
+        };
         Route: {
             id: number;
             model_id: number;
@@ -3722,6 +3766,12 @@ export interface components {
                     /** @enum {string} */
                     fields?: "known" | "all";
                     has_api_key: boolean;
+                    credentials?: {
+                        id: number;
+                        weight: number;
+                        rpm?: number;
+                        tpm?: number;
+                    }[];
                 }[];
                 routes: {
                     id: number;
@@ -3991,6 +4041,96 @@ export interface components {
              * @description ISO 8601, UTC
              */
             updated_at: string;
+        };
+        UpstreamCredential: {
+            /** @description 0: the upstream's own */
+            id: number;
+            upstream_id: number;
+            name: string | null;
+            /** @enum {string} */
+            auth_type: "api_key" | "aws" | "google" | "azure";
+            weight: number;
+            rpm: number | null;
+            tpm: number | null;
+            enabled: boolean;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            updated_at: string;
+        };
+        UpstreamCredentialState: {
+            /** @description 0: the upstream's own */
+            id: number;
+            upstream_id: number;
+            name: string | null;
+            /** @enum {string} */
+            auth_type: "api_key" | "aws" | "google" | "azure";
+            weight: number;
+            rpm: number | null;
+            tpm: number | null;
+            enabled: boolean;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            updated_at: string;
+            /** @description Empty: all nodes use it */
+            resting: components["schemas"]["RestingCredential"][];
+        };
+        UpstreamDetail: {
+            id: number;
+            name: string;
+            protocol: components["schemas"]["UpstreamProtocol"];
+            base_url: string;
+            /** @description A credential is stored; it is never answered */
+            has_api_key: boolean;
+            /**
+             * @description The kind of the credential
+             * @enum {string}
+             */
+            auth_type: "api_key" | "aws" | "google" | "azure";
+            headers: {
+                [key: string]: string;
+            };
+            /** @description Milliseconds */
+            connect_timeout_ms: number;
+            /** @description Milliseconds */
+            first_token_timeout_ms: number;
+            /** @description Milliseconds */
+            idle_timeout_ms: number;
+            /** @description Milliseconds */
+            total_timeout_ms: number;
+            /** @description Requests at a time and node; null = no limit */
+            max_concurrency: number | null;
+            /** @description Whether the provider stops billing a stream that is closed; null = known by the host, see `closes_streams` */
+            stops_billing_on_close: boolean | null;
+            /** @description Streams whose client has left are closed at once; false: they are read on for at most 30 s or 4,096 tokens, to charge what the provider bills */
+            closes_streams: boolean;
+            /** @description What the upstream has beside the endpoints that every server of its protocol has; null = known by the host, see `has_endpoints` */
+            endpoints: components["schemas"]["FurtherEndpoint"][] | null;
+            /** @description Endpoints whose requests and answers pass with their own bytes */
+            has_endpoints: components["schemas"]["FurtherEndpoint"][];
+            /** @description Requests may name files, vector stores and skills of the provider's account by their ids. All customers of this upstream share them: each may read every one */
+            passes_file_ids: boolean;
+            /**
+             * @description Which fields of requests reach the upstream. `known`: those of the vendor and safe ones of servers; others are dropped, and named in `x-tollgate-dropped`
+             * @enum {string}
+             */
+            fields: "known" | "all";
+            enabled: boolean;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            updated_at: string;
+            /** @description Requests are shared among those that are enabled, by weight */
+            credentials: components["schemas"]["UpstreamCredentialState"][];
         };
         UpstreamError: {
             /** Format: uuid */
@@ -8911,7 +9051,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Upstream"];
+                    "application/json": components["schemas"]["UpstreamDetail"];
                 };
             };
             400: components["responses"]["invalid_request"];
@@ -9034,6 +9174,176 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
+    Upstreams_addCredential: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "name": "second",
+                 *       "api_key": "sk-example",
+                 *       "weight": 2
+                 *     }
+                 */
+                "application/json": {
+                    name: string;
+                    api_key?: string;
+                    auth?: {
+                        /** @enum {string} */
+                        type: "api_key";
+                        api_key: string;
+                    } | {
+                        /** @enum {string} */
+                        type: "aws";
+                        region: string;
+                        access_key_id: string;
+                        secret_access_key: string;
+                        session_token?: string;
+                    } | {
+                        /** @enum {string} */
+                        type: "google";
+                        service_account: string;
+                    } | {
+                        /** @enum {string} */
+                        type: "azure";
+                        tenant: string;
+                        client_id: string;
+                        client_secret: string;
+                    };
+                    weight?: number;
+                    rpm?: number | null;
+                    tpm?: number | null;
+                    enabled?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamCredential"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["upstream_name_taken"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Upstreams_updateCredential: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` under which the record was read: it is changed only if it still has it */
+                "If-Match"?: string;
+            };
+            path: {
+                id: number;
+                credential_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "enabled": false
+                 *     }
+                 */
+                "application/json": {
+                    name?: string;
+                    api_key?: string;
+                    auth?: {
+                        /** @enum {string} */
+                        type: "api_key";
+                        api_key: string;
+                    } | {
+                        /** @enum {string} */
+                        type: "aws";
+                        region: string;
+                        access_key_id: string;
+                        secret_access_key: string;
+                        session_token?: string;
+                    } | {
+                        /** @enum {string} */
+                        type: "google";
+                        service_account: string;
+                    } | {
+                        /** @enum {string} */
+                        type: "azure";
+                        tenant: string;
+                        client_id: string;
+                        client_secret: string;
+                    };
+                    weight?: number;
+                    rpm?: number | null;
+                    tpm?: number | null;
+                    enabled?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpstreamCredential"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["upstream_name_taken"];
+            412: components["responses"]["precondition_failed"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Upstreams_deleteCredential: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+                credential_id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
     Upstreams_test: {
         parameters: {
             query?: never;
@@ -9055,6 +9365,7 @@ export interface operations {
                     model?: string;
                     /** @enum {string} */
                     kind?: "chat" | "embedding";
+                    credential_id?: number;
                 };
             };
         };

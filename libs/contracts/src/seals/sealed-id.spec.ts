@@ -8,6 +8,7 @@ const PLACE = { upstreamId: 3, modelIds: [12], keyId: null, id: 'resp_0123456789
 const MADE_BY_KEY = { ...PLACE, modelIds: [], keyId: 12 };
 const MADE_BY_TWO = { ...PLACE, modelIds: [12, 13] };
 const MADE_BY_NONE = { ...PLACE, modelIds: [] };
+const OF_CREDENTIAL = { ...PLACE, credentialId: 2 };
 const OF_THREAD = { ...PLACE, thread: { promptTokens: 1_200, outputTokens: 64 } };
 
 describe('ids of what providers store', () => {
@@ -24,6 +25,7 @@ describe('ids of what providers store', () => {
       MADE_BY_KEY,
       MADE_BY_TWO,
       MADE_BY_NONE,
+      OF_CREDENTIAL,
       OF_THREAD,
     ])
       expect(ids.open(7, ids.seal(7, place))).toEqual(place);
@@ -38,6 +40,7 @@ describe('ids of what providers store', () => {
       ids.seal(7, MADE_BY_KEY),
       ids.seal(7, MADE_BY_TWO),
       ids.seal(7, MADE_BY_NONE),
+      ids.seal(7, OF_CREDENTIAL),
       ids.seal(7, OF_THREAD),
       ids.seal(7, { ...OF_THREAD, thread: { promptTokens: 1_201, outputTokens: 64 } }),
       ids.seal(7, { ...PLACE, id: 'resp_1' }),

@@ -18,6 +18,8 @@ export interface ThreadSize {
 /** Names an object that a provider has stored, and its place. */
 export interface StoredPlace extends StoredMaker {
   upstreamId: number;
+  /** Names the credential whose account has the object; absent for the upstream's own. */
+  credentialId?: number;
   /** Is the provider's own name of the object. */
   id: string;
   /** Only the answers of message threads have it. */
@@ -39,8 +41,8 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const FORM = /^(?:[a-z]+_)?tg([A-Za-z0-9_-]{40,})$/;
 const KIND = /^[a-z]+_/;
-/** The maker is a key (`k7`), or models (`3`, `3+8`; `0` for none). The size of a thread follows it (`3~1200~64`). */
-const PLACE = /^(\d+)\.(?:k(\d+)|(\d+(?:\+\d+)*))(?:~(\d+)~(\d+))?\.([^]+)$/;
+/** A credential follows its upstream (`4c2`). The maker is a key (`k7`), or models (`3`, `3+8`; `0` for none). The size of a thread follows it (`3~1200~64`). */
+const PLACE = /^(\d+)(?:c(\d+))?\.(?:k(\d+)|(\d+(?:\+\d+)*))(?:~(\d+)~(\d+))?\.([^]+)$/;
 
 interface Keys {
   cipher: Buffer;
@@ -78,10 +80,11 @@ function deriveKeys(encryptionKey: string): Keys {
 }
 
 function seal(keys: Keys, accountId: number, place: StoredPlace): string {
-  const { upstreamId, modelIds, keyId, id, thread } = place;
+  const { upstreamId, credentialId, modelIds, keyId, id, thread } = place;
   const maker = keyId === null ? modelIds.join('+') || '0' : `k${keyId}`;
   const size = thread ? `~${thread.promptTokens}~${thread.outputTokens}` : '';
-  const text = `${upstreamId}.${maker}${size}.${id}`;
+  const owner = credentialId ? `${upstreamId}c${credentialId}` : `${upstreamId}`;
+  const text = `${owner}.${maker}${size}.${id}`;
   // The nonce is derived from what is sealed: no nonce serves two texts, and a retrieved response has the id that it was created with.
   const nonce = createHmac('sha256', keys.nonce)
     .update(JSON.stringify([accountId, text]))
@@ -112,11 +115,13 @@ function open(keys: Keys, accountId: number, bytes: Buffer): StoredPlace | null 
 }
 
 function toPlace(text: string): StoredPlace | null {
-  const [, upstreamId, key, models = '0', prompt, output, id] = PLACE.exec(text) ?? [];
+  const [, upstreamId, credentialId, key, models = '0', prompt, output, id] =
+    PLACE.exec(text) ?? [];
   if (id === undefined) return null;
   const modelIds = models === '0' ? [] : models.split('+').map(Number);
   return {
     upstreamId: Number(upstreamId),
+    ...(credentialId !== undefined && { credentialId: Number(credentialId) }),
     modelIds,
     keyId: key === undefined ? null : Number(key),
     id,

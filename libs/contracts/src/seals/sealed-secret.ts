@@ -17,6 +17,8 @@ export interface SecretBox {
 /** Names the purpose of a secret and the address to which it may be sent. */
 export interface SecretPlace {
   upstreamId: number;
+  /** Absent for the upstream's own. */
+  credentialId?: number;
   baseUrl: string;
 }
 
@@ -66,8 +68,9 @@ function deriveKeys(encryptionKey: string): Keys {
 }
 
 /** JSON keeps a part from running over into the next. */
-function boundTo({ upstreamId, baseUrl }: SecretPlace): Buffer {
-  return Buffer.from(JSON.stringify([`upstream:${upstreamId}`, baseUrl]));
+function boundTo({ upstreamId, credentialId, baseUrl }: SecretPlace): Buffer {
+  const credential = credentialId ? `/credential:${credentialId}` : '';
+  return Buffer.from(JSON.stringify([`upstream:${upstreamId}${credential}`, baseUrl]));
 }
 
 function encrypt(key: Buffer, secret: string, associated: Buffer): string[] {

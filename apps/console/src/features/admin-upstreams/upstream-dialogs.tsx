@@ -44,7 +44,9 @@ export function UpstreamKeyDialog({
 }
 
 interface TestDialogProps {
-  of: Upstream;
+  of: Pick<Upstream, 'id' | 'name'>;
+  /** Left out: with the upstream's own credential. */
+  credentialId?: number;
   /** Opening it is the test, of the model of its first route. */
   startsAtOnce?: boolean;
   isOpen: boolean;
@@ -53,13 +55,14 @@ interface TestDialogProps {
 
 export function TestDialog({
   of: upstream,
+  credentialId,
   startsAtOnce = false,
   isOpen,
   onClose,
 }: TestDialogProps) {
   const { upstreams } = useWords().admin;
   const { mutate, data, error, isPending } = useMutation({
-    mutationFn: (model: string) => testUpstream(upstream.id, model),
+    mutationFn: (model: string) => testUpstream(upstream.id, model, credentialId),
   });
   useEffect(() => {
     if (startsAtOnce && isOpen) mutate('');

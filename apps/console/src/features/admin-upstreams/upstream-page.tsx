@@ -2,7 +2,12 @@ import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { Ellipsis } from '../../ui/icons.tsx';
 import { lazy, useState } from 'react';
-import { updateUpstream, upstreamQuery, type Upstream } from '../../api/upstreams.ts';
+import {
+  updateUpstream,
+  upstreamQuery,
+  type Upstream,
+  type UpstreamDetail,
+} from '../../api/upstreams.ts';
 import { requestsQuery, statisticsQuery } from '../../api/usage.ts';
 import { paths } from '../../paths.ts';
 import { useAct } from '../../ui/forms/act.ts';
@@ -21,6 +26,7 @@ import { RoutesTable } from '../admin-routing/routes-table.tsx';
 import { useShownRoutes } from '../admin-routing/use-shown-routes.ts';
 import { RequestsTable } from '../usage/requests-table.tsx';
 import { isLatency, UsageChart } from '../usage/usage-chart.tsx';
+import { UpstreamCredentials } from './upstream-credentials.tsx';
 import { UpstreamHealth } from './upstream-health.tsx';
 import type { OpenDialog } from './upstream-page-dialogs.tsx';
 import { UpstreamState } from './upstream-state.tsx';
@@ -49,7 +55,7 @@ const UpstreamDialogs = lazy(async () => ({
   default: (await import('./upstream-page-dialogs.tsx')).UpstreamDialogs,
 }));
 
-function UpstreamPage({ of: upstream }: { of: Upstream }) {
+function UpstreamPage({ of: upstream }: { of: UpstreamDetail }) {
   const { upstreams } = useWords().admin;
   const [open, setOpen] = useState<OpenDialog>();
   return (
@@ -67,6 +73,7 @@ function UpstreamPage({ of: upstream }: { of: Upstream }) {
       bar={<TimeRangePicker />}
     >
       <UpstreamFacts of={upstream} />
+      <UpstreamCredentials of={upstream} />
       <UpstreamHealth id={upstream.id} />
       <UpstreamUsage id={upstream.id} />
       <LastFailures id={upstream.id} />

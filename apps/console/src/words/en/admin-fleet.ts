@@ -1,5 +1,16 @@
 /** Holds the words of nodes, configurations, alerts, activity and the proof of the ledgers. */
 export const adminFleet = {
+  credentials: {
+    title: 'Credentials',
+    add: 'Add credential',
+    own: 'Own',
+    weight: 'Weight',
+    weightHelp: 'The share of requests beside the other credentials.',
+    declaredHelp: 'Of each model, as the provider allows. Empty: as its answers state.',
+    keyHelp: 'Empty: the stored one is kept.',
+    removeText:
+      'Its requests go to the others. What its account at the provider stores is reached no more.',
+  },
   nodes: {
     title: 'Nodes',
     purpose: 'Proxy nodes that serve /v1, and the configuration they run.',

@@ -3,8 +3,18 @@ import type { en } from '../en.ts';
 /** Holds the words of nodes, configurations, alerts, activity and the proof of the ledgers. */
 export const adminFleet: Pick<
   typeof en.admin,
-  'nodes' | 'snapshots' | 'alerts' | 'activity' | 'books'
+  'credentials' | 'nodes' | 'snapshots' | 'alerts' | 'activity' | 'books'
 > = {
+  credentials: {
+    title: '凭据',
+    add: '添加凭据',
+    own: '自有凭据',
+    weight: '权重',
+    weightHelp: '相对其他凭据分得的请求份额。',
+    declaredHelp: '每个模型的上限，按提供商的规定。留空则以其应答所述为准。',
+    keyHelp: '留空则保留已存的凭据。',
+    removeText: '其请求将由其他凭据承担。它在提供商账户中存储的内容将无法再访问。',
+  },
   nodes: {
     title: '节点',
     purpose: '提供 /v1 的代理节点及其运行的配置。',

@@ -80,6 +80,17 @@ const routingRows = z.strictObject({
       passesFileIds: z.boolean(),
       fields: z.enum(UPSTREAM_FIELDS),
       enabled: z.boolean(),
+      credentials: z.array(
+        z.strictObject({
+          id: count,
+          authType: z.enum(AUTH_TYPES),
+          sealed: z.string(),
+          weight: count,
+          rpm: count.nullable(),
+          tpm: count.nullable(),
+          enabled: z.boolean(),
+        }),
+      ),
     }),
   ),
   routes: z.array(
@@ -114,7 +125,11 @@ SELECT
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', id, 'name', name, 'protocol', protocol, 'baseUrl', base_url, 'authType', auth_type, 'sealedApiKey', sealed_api_key, 'headers', headers,
      'connectTimeoutMs', connect_timeout_ms, 'firstTokenTimeoutMs', first_token_timeout_ms, 'idleTimeoutMs', idle_timeout_ms, 'totalTimeoutMs', total_timeout_ms,
-     'maxConcurrency', max_concurrency, 'stopsBillingOnClose', stops_billing_on_close, 'endpoints', endpoints, 'passesFileIds', passes_file_ids, 'fields', fields, 'enabled', enabled)), '[]')
+     'maxConcurrency', max_concurrency, 'stopsBillingOnClose', stops_billing_on_close, 'endpoints', endpoints, 'passesFileIds', passes_file_ids, 'fields', fields, 'enabled', enabled,
+     'credentials', (CASE WHEN sealed_api_key IS NULL THEN '[]' ELSE jsonb_build_array(jsonb_build_object(
+        'id', 0, 'authType', auth_type, 'sealed', sealed_api_key, 'weight', credential_weight, 'rpm', credential_rpm, 'tpm', credential_tpm, 'enabled', credential_enabled)) END)
+       || (SELECT coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'authType', c.auth_type, 'sealed', c.sealed, 'weight', c.weight, 'rpm', c.rpm, 'tpm', c.tpm, 'enabled', c.enabled) ORDER BY c.id), '[]')
+           FROM upstream_credentials c WHERE c.upstream_id = upstreams.id))), '[]')
    FROM upstreams WHERE deleted_at IS NULL) AS upstreams,
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', id, 'modelId', model_id, 'upstreamId', upstream_id, 'upstreamModel', upstream_model, 'priority', priority, 'weight', weight, 'enabled', enabled,

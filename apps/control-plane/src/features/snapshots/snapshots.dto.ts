@@ -1,4 +1,8 @@
-import { snapshotDocumentSchema, snapshotUpstreamSchema } from '@tollgate/snapshot';
+import {
+  snapshotCredentialSchema,
+  snapshotDocumentSchema,
+  snapshotUpstreamSchema,
+} from '@tollgate/snapshot';
 import { z } from 'zod';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { idFilter, listQuery } from '../../platform/http/list-query.ts';
@@ -22,8 +26,11 @@ export const snapshotResponseSchema = z.object(stored).meta({ id: 'Snapshot' });
 export type SnapshotResponse = z.output<typeof snapshotResponseSchema>;
 
 const shownUpstream = snapshotUpstreamSchema
-  .omit({ sealed_api_key: true })
-  .extend({ has_api_key: z.boolean() });
+  .omit({ sealed_api_key: true, credentials: true })
+  .extend({
+    has_api_key: z.boolean(),
+    credentials: z.array(snapshotCredentialSchema.omit({ sealed_api_key: true })).optional(),
+  });
 const shownDocument = snapshotDocumentSchema.extend({ upstreams: z.array(shownUpstream) });
 export const snapshotDetailSchema = z
   .object({ ...stored, document: shownDocument })

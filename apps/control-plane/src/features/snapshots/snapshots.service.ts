@@ -162,9 +162,12 @@ function documentOf(row: Snapshot): SnapshotDocument {
 function withoutSecrets(document: SnapshotDocument) {
   return {
     ...document,
-    upstreams: document.upstreams.map(({ sealed_api_key: sealed, ...upstream }) => ({
+    upstreams: document.upstreams.map(({ sealed_api_key: sealed, credentials, ...upstream }) => ({
       ...upstream,
       has_api_key: sealed !== null,
+      ...(credentials && {
+        credentials: credentials.map(({ id, weight, rpm, tpm }) => ({ id, weight, rpm, tpm })),
+      }),
     })),
   };
 }

@@ -5,6 +5,7 @@ import { nameText } from '../../platform/http/text-field.ts';
 export const MODEL_IS_NEEDED =
   'is required while no route leads to this upstream, whose provider lists no models';
 export const NO_EMBEDDINGS = 'the protocol of this upstream has no embeddings';
+export const NO_SUCH_CREDENTIAL = 'is of no credential of this upstream';
 export const KEY_UNREADABLE = 'the stored key cannot be opened; set it again';
 
 export const connectionTestBody = z
@@ -17,6 +18,13 @@ export const connectionTestBody = z
         'x-rules': [MODEL_IS_NEEDED, NO_EMBEDDINGS, KEY_UNREADABLE],
       }),
     kind: z.enum(['chat', 'embedding']).optional(),
+    /** Omitted: the upstream's own, 0. */
+    credential_id: z
+      .number()
+      .int()
+      .min(0)
+      .optional()
+      .meta({ 'x-rules': [NO_SUCH_CREDENTIAL] }),
   })
   .default({})
   .meta({ 'x-example': { model: 'gpt-5-mini' } });

@@ -33,6 +33,7 @@ import {
   type ConnectionTest,
   type ConnectionTestBody,
 } from './connection-test.dto.ts';
+import { withCredential, type Tested } from './tested-upstream.ts';
 import { Upstream } from './upstream.entity.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -103,12 +104,20 @@ export class ConnectionTestService {
     if (!row) throw noSuch('upstream', id);
     const target = await this.targetOf(id, body);
     if (!target && !PROVIDERS[row.protocol].models) throw invalidField('model', MODEL_IS_NEEDED);
-    const result = await this.ask(row, target);
+    const result = await this.ask(
+      await withCredential(this.upstreams, row, body.credential_id),
+      target,
+    );
     await this.transactions.run(async (tx) =>
       this.activity.record(tx, caller, {
         action: 'upstream.test',
         target: { kind: 'upstream', id },
-        after: { model: result.model, ok: result.ok, status: result.status },
+        after: {
+          model: result.model,
+          ok: result.ok,
+          status: result.status,
+          ...(body.credential_id !== undefined && { credential_id: body.credential_id }),
+        },
       }),
     );
     return result;
@@ -123,7 +132,7 @@ export class ConnectionTestService {
     return routed ? { model: routed.upstream_model, kind: routed.kind } : null;
   }
 
-  private async ask(row: Upstream, target: Target | null): Promise<ConnectionTest> {
+  private async ask(row: Tested, target: Target | null): Promise<ConnectionTest> {
     const startedAt = performance.now();
     const credential = await this.credentialOf(row);
     const [probed, listed] =
@@ -212,7 +221,7 @@ export class ConnectionTestService {
   }
 
   /** Fetches the token of an identity as a node would; returns the reason where there is none. */
-  private async credentialOf(row: Upstream): Promise<Credential | Asked | null> {
+  private async credentialOf(row: Tested): Promise<Credential | Asked | null> {
     const auth = this.authOf(row);
     if (auth === null || !isTokenAuth(auth)) return auth && { auth, token: null };
     const request = tokenRequest(auth, { baseUrl: row.baseUrl, nowMs: Date.now() });
@@ -229,10 +238,15 @@ export class ConnectionTestService {
     return { auth, token: read.token };
   }
 
-  private authOf({ id, baseUrl, sealedApiKey }: Upstream): UpstreamAuth | null {
+  private authOf({ id, credentialId, baseUrl, sealedApiKey }: Tested): UpstreamAuth | null {
     if (sealedApiKey === null) return null;
     try {
-      return readSecret(this.box.open(sealedApiKey, { upstreamId: id, baseUrl }));
+      return readSecret(
+        this.box.open(sealedApiKey, {
+          ...{ upstreamId: id, baseUrl },
+          ...(credentialId !== undefined && { credentialId }),
+        }),
+      );
     } catch (error) {
       if (!(error instanceof SecretUnreadable)) throw error;
       throw invalidField('api_key', KEY_UNREADABLE);

@@ -18,7 +18,10 @@ import {
 } from './upstreams.dto.ts';
 
 /** Returns the credential that a request gives: undefined where it gives none, null where it removes the one there is. */
-export function authOf({ api_key: apiKey, auth }: UpdateUpstream): UpstreamAuth | null | undefined {
+export function authOf({
+  api_key: apiKey,
+  auth,
+}: Pick<UpdateUpstream, 'api_key' | 'auth'>): UpstreamAuth | null | undefined {
   if (auth && apiKey !== undefined) throw invalidField('auth', ONE_CREDENTIAL);
   if (auth) return auth;
   return typeof apiKey === 'string' ? { type: 'api_key', api_key: apiKey } : apiKey;

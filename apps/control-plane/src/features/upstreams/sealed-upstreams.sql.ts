@@ -3,11 +3,22 @@ import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 
 const sealedRow = z
-  .object({ id: z.number(), base_url: z.string(), sealed_api_key: z.string() })
+  .object({
+    id: z.number(),
+    credential_id: z.number(),
+    base_url: z.string(),
+    sealed: z.string(),
+  })
   .transform((row) => ({
-    place: { upstreamId: row.id, baseUrl: row.base_url },
-    envelope: row.sealed_api_key,
+    place: { upstreamId: row.id, credentialId: row.credential_id, baseUrl: row.base_url },
+    envelope: row.sealed,
   }));
+
+/** Own credentials first: both statements lock what they read, one after the other. */
+const SELECT_SEALED = [
+  'SELECT id, 0 AS credential_id, base_url, sealed_api_key AS sealed FROM upstreams WHERE sealed_api_key IS NOT NULL AND deleted_at IS NULL ORDER BY id',
+  'SELECT u.id, c.id AS credential_id, u.base_url, c.sealed FROM upstream_credentials c JOIN upstreams u ON u.id = c.upstream_id WHERE u.deleted_at IS NULL ORDER BY c.id',
+];
 
 export interface Sealed {
   place: SecretPlace;
@@ -22,9 +33,8 @@ export async function readSealed(
   source: Source,
   box: SecretBox,
 ): Promise<{ count: number; outdated: Sealed[]; unreadable: Sealed[] }> {
-  const rows = await source.query(
-    'SELECT id, base_url, sealed_api_key FROM upstreams WHERE sealed_api_key IS NOT NULL AND deleted_at IS NULL ORDER BY id',
-  );
+  const rows: unknown[] = [];
+  for (const select of SELECT_SEALED) rows.push(...(await source.query(select)));
   const sealed = rows.map((row) => sealedRow.parse(row));
   const unreadable = sealed.filter((each) => !opens(box, each));
   return {
@@ -37,11 +47,20 @@ export async function readSealed(
 /** Answers how many were sealed again; the caller publishes them. */
 export async function sealAgain(tx: EntityManager, box: SecretBox): Promise<number> {
   const { outdated } = await readSealed({ query: (sql) => tx.query(`${sql} FOR UPDATE`) }, box);
-  for (const { place, envelope } of outdated)
-    await tx.query('UPDATE upstreams SET sealed_api_key = $2 WHERE id = $1', [
-      place.upstreamId,
-      box.seal(box.open(envelope, place), place),
-    ]);
+  for (const { place, envelope } of outdated) {
+    const { upstreamId, credentialId = 0 } = place;
+    const sealed = box.seal(box.open(envelope, place), place);
+    if (credentialId === 0)
+      await tx.query('UPDATE upstreams SET sealed_api_key = $2 WHERE id = $1', [
+        upstreamId,
+        sealed,
+      ]);
+    else
+      await tx.query('UPDATE upstream_credentials SET sealed = $2 WHERE id = $1', [
+        credentialId,
+        sealed,
+      ]);
+  }
   return outdated.length;
 }
 

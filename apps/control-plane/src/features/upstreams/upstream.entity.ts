@@ -18,6 +18,19 @@ export class Upstream extends KeptRow {
   @Column({ type: 'text', nullable: true })
   sealedApiKey: string | null;
 
+  /** Is the share of requests that this credential gets beside further ones. */
+  @Column({ type: 'integer' })
+  credentialWeight: number;
+
+  @Column({ type: 'integer', nullable: true })
+  credentialRpm: number | null;
+
+  @Column({ type: 'integer', nullable: true })
+  credentialTpm: number | null;
+
+  @Column({ type: 'boolean' })
+  credentialEnabled: boolean;
+
   /** Is the kind of what is sealed. */
   @Column({ type: 'text' })
   authType: AuthType;

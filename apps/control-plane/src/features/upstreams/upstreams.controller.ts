@@ -5,13 +5,22 @@ import { Permission } from '../../platform/access/permission.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
 import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
 import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
-import { IdPath } from '../../platform/http/id-path.ts';
+import { IdPath, IndexPath } from '../../platform/http/id-path.ts';
 import {
   connectionTestBody,
   connectionTestSchema,
   type ConnectionTestBody,
 } from './connection-test.dto.ts';
 import { ConnectionTestService } from './connection-test.service.ts';
+import {
+  createCredentialSchema,
+  credentialResponseSchema,
+  updateCredentialSchema,
+  upstreamDetailSchema,
+  type CreateCredential,
+  type UpdateCredential,
+} from './credentials.dto.ts';
+import { CredentialsService } from './credentials.service.ts';
 import { PRESETS } from './upstream-presets.ts';
 import {
   createUpstreamSchema,
@@ -31,6 +40,7 @@ export class UpstreamsController {
   constructor(
     private readonly upstreams: UpstreamsService,
     private readonly tests: ConnectionTestService,
+    private readonly credentials: CredentialsService,
   ) {}
 
   @Get()
@@ -63,9 +73,53 @@ export class UpstreamsController {
 
   @Get(':id')
   @Permission('admin')
-  @Answers('One upstream, without its key', upstreamResponseSchema)
-  get(@IdPath() id: number) {
-    return this.upstreams.get(id);
+  @Answers('One upstream, without its keys, and how its credentials do', upstreamDetailSchema)
+  async get(@IdPath() id: number) {
+    const upstream = await this.upstreams.get(id);
+    return { ...upstream, credentials: await this.credentials.statesOf(id) };
+  }
+
+  @Post(':id/credentials')
+  @Permission('admin')
+  @Answers(
+    'Add a credential beside those of an upstream; sealed to the address that it has',
+    credentialResponseSchema,
+    { refuses: ['upstream_name_taken'] },
+  )
+  addCredential(
+    @FromCaller() caller: Caller,
+    @IdPath() id: number,
+    @Body({ schema: createCredentialSchema }) body: CreateCredential,
+  ) {
+    return this.credentials.create(caller, id, body);
+  }
+
+  @Put(':id/credentials/:credential_id')
+  @Permission('admin')
+  @Answers(
+    "Replace, weight, name, disable or enable one credential; 0 is the upstream's own",
+    credentialResponseSchema,
+    { refuses: ['upstream_name_taken'] },
+  )
+  updateCredential(
+    @FromCaller() caller: Caller,
+    @IdPath() upstreamId: number,
+    @IndexPath('credential_id') id: number,
+    @Body({ schema: updateCredentialSchema }) body: UpdateCredential,
+  ) {
+    return this.credentials.update(caller, { upstreamId, id }, body);
+  }
+
+  @Delete(':id/credentials/:credential_id')
+  @Permission('admin')
+  @AnswersNothing('Delete one credential; what its account stores is reached no more')
+  @HttpCode(204)
+  async deleteCredential(
+    @FromCaller() caller: Caller,
+    @IdPath() upstreamId: number,
+    @IndexPath('credential_id') id: number,
+  ) {
+    await this.credentials.delete(caller, { upstreamId, id });
   }
 
   @Put(':id')

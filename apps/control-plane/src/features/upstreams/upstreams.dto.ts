@@ -26,6 +26,8 @@ export const KEY_GIVEN_AGAIN =
   'must be given again with another base_url: a key is sent only to the address that it was given for';
 export const ONE_CREDENTIAL = 'must not be given beside api_key';
 export const AUTH_NOT_TAKEN = 'must be of a type that the protocol takes';
+export const FURTHER_STAY =
+  'must stay, with the protocol, while the upstream has further credentials: delete them first';
 export const NEEDED_WITHOUT_PRESET = 'is required without a preset';
 export const BLANK_TO_FILL =
   'is required with this preset: its address differs by customer or installation';
@@ -46,7 +48,13 @@ const settings = z.strictObject({
     .optional()
     .meta({
       format: 'uri',
-      'x-rules': [...BASE_URL_RULES, ...VERTEX_RULES, NEEDED_WITHOUT_PRESET, BLANK_TO_FILL],
+      'x-rules': [
+        ...BASE_URL_RULES,
+        ...VERTEX_RULES,
+        NEEDED_WITHOUT_PRESET,
+        BLANK_TO_FILL,
+        FURTHER_STAY,
+      ],
     }),
   /** Is write-only. */
   api_key: upstreamKeySchema

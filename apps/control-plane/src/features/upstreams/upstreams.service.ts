@@ -26,10 +26,12 @@ import { authOf, refuseForeignAddress, refuseForeignAuth, sealedFor } from './gi
 import { fieldsAfter, inserted, newColumns } from './upstream-columns.ts';
 import { isPlainAndPublic } from './plain-http.ts';
 import { withPreset } from './upstream-presets.ts';
+import { UpstreamCredential } from './upstream-credential.entity.ts';
 import { UpstreamSecrets } from './upstream-secrets.ts';
 import { Upstream } from './upstream.entity.ts';
 import {
   EMBEDDINGS_ARE_ROUTED,
+  FURTHER_STAY,
   type CreateUpstream,
   type UpdateUpstream,
   type UpstreamList,
@@ -132,6 +134,8 @@ export class UpstreamsService {
       };
       refuseForeignAuth(next.protocol, next.authType);
       refuseForeignAddress(next);
+      if (next.baseUrl !== row.baseUrl || next.protocol !== row.protocol)
+        await refuseWhileFurther(tx, id);
       const sealedApiKey = sealedFor(this.secrets.box, { next, row, auth });
       const after = toUpstreamResponse(
         await tx.getRepository(Upstream).save({ ...next, sealedApiKey }),
@@ -157,6 +161,7 @@ export class UpstreamsService {
       await tx
         .getRepository(Upstream)
         .update({ id }, { deletedAt: new Date(), sealedApiKey: null });
+      await tx.getRepository(UpstreamCredential).delete({ upstreamId: id });
       this.activity.record(tx, caller, {
         action: 'upstream.delete',
         target: { kind: 'upstream', id },
@@ -228,6 +233,11 @@ export class UpstreamsService {
       throw invalidField('base_url', 'must use https: the host is outside UPSTREAM_ALLOW_PRIVATE');
     return verdict.baseUrl;
   }
+}
+
+async function refuseWhileFurther(tx: EntityManager, upstreamId: number): Promise<void> {
+  if (await tx.getRepository(UpstreamCredential).existsBy({ upstreamId }))
+    throw invalidField('base_url', FURTHER_STAY);
 }
 
 const TAKEN = {

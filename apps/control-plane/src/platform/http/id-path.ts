@@ -23,5 +23,15 @@ const parseUuid: PipeTransform<string, string> = {
 /** `@IdPath() id: number` reads the `:id` of a path. */
 export const IdPath = () => Param('id', parseId);
 
+/** Takes 0 for an id too. */
+const parseIndex: PipeTransform<string, number> = {
+  transform(text, metadata) {
+    return text === '0' ? 0 : parseId.transform(text, metadata);
+  },
+};
+
+/** `@IndexPath('credential_id') index: number` reads an id, or 0, of a path. */
+export const IndexPath = (name: string) => Param(name, parseIndex);
+
 /** `@UuidPath('sid') sid: string` reads a UUID of a path. */
 export const UuidPath = (name: string) => Param(name, parseUuid);

@@ -42,6 +42,7 @@ export function noSuch(
     | 'access token'
     | 'account'
     | 'budget'
+    | 'credential'
     | 'key'
     | 'model'
     | 'node'

@@ -67,14 +67,17 @@ function changesRecord({ method, path }: RouteEntry): boolean {
   return method === 'PUT' && !IMPORTS.has(path);
 }
 
+/** Parts of paths by their names; any other is a UUID. */
+const PATH_SCHEMAS: Readonly<Record<string, object>> = {
+  id: { type: 'integer', minimum: 1 },
+  credential_id: { type: 'integer', minimum: 0 },
+};
+
 function describeParameter(described: z.output<typeof parameter>) {
   if (described.in !== 'path') return described;
   return {
     ...described,
-    schema:
-      described.name === 'id'
-        ? { type: 'integer', minimum: 1 }
-        : { type: 'string', format: 'uuid' },
+    schema: PATH_SCHEMAS[described.name] ?? { type: 'string', format: 'uuid' },
   };
 }
 

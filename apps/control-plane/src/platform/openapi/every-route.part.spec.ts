@@ -113,6 +113,8 @@ async function catalogue(): Promise<{ modelId: number; routeId: number; upstream
   const { id: routeId } = await go('POST /routing', { model_id: modelId, upstream_id: upstreamId });
   await go(`PUT /routing/${routeId}`, { priority: 2 });
   await go(`POST /upstreams/${upstreamId}/test`, { model: 'm' });
+  await go(`POST /upstreams/${upstreamId}/credentials`, { name: 'second', api_key: 'k' });
+  await go(`PUT /upstreams/${upstreamId}/credentials/0`, { weight: 2, rpm: 60 });
   await goAll(
     `GET /routing/simulation?model_id=${modelId}`,
     'GET /routing/health',
@@ -283,10 +285,10 @@ test('every route of the API document succeeds, with the documented answer', asy
     'GET /admin/books',
     'GET /activity/logs',
     `DELETE /routing/${routeId}`,
+    `DELETE /upstreams/${upstreamId}/credentials/0`,
     `DELETE /upstreams/${upstreamId}`,
     `DELETE /models/${modelId}?refund=true`,
   );
-
   const reader = await readEvents(plane, { token: plane.adminToken });
   reader.close();
 

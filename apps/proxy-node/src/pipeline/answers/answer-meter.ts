@@ -39,13 +39,13 @@ export interface MeterContext {
   readonly reasoning: ReasoningRate;
   readonly isBackground: boolean;
   /** Is called once the upstream has named an answer that it makes in the background, before the client knows of it. */
-  onBackground(seen: BackgroundSeen): void;
+  onBackground(responseId: string, by: BackgroundMaker): void;
 }
 
-export interface BackgroundSeen {
+/** Names the account at a provider that makes an answer; an `Answer` fits. */
+export interface BackgroundMaker {
   readonly upstreamId: number;
-  /** Is the upstream's own id of the response. */
-  readonly responseId: string;
+  readonly credentialId: number | undefined;
 }
 
 /** Gets what came of an answer. */

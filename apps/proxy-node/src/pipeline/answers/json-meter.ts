@@ -97,8 +97,7 @@ export class JsonMeter implements AnswerMeter, BodyConsumer {
     answer.call.sawContent();
     answer.close(null);
     if (isBackground && reading.unfinished != null) {
-      const { upstreamId } = answer;
-      this.#context.onBackground({ responseId: reading.unfinished, upstreamId });
+      this.#context.onBackground(reading.unfinished, answer);
       hold.count(() => this.#tally.soFar({ usage: null, isFinal: false }));
       return listener?.metered(this.#metered(reading.body, NOT_COUNTED_YET));
     }

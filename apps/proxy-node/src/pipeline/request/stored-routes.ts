@@ -8,7 +8,7 @@ import {
 } from '@tollgate/protocols';
 import { Refusal } from '../../refusals.ts';
 import type { Candidate, CandidateGroups } from '../../snapshot/routing-index.ts';
-import type { OpenStored } from '../../upstream/stored-ids.ts';
+import { isKeptBy, type OpenStored } from '../../upstream/stored-ids.ts';
 
 /**
  * Returns the routes: a request that continues from what an upstream has stored can be served by that upstream alone. Throws Refusal where nothing is stored for its caller.
@@ -24,12 +24,17 @@ export function routesToStored(
   if (references.length === 0 || !candidates.flat().some(stores)) return candidates;
   const places = references.map(({ id }) => open(id));
   const [first] = places;
-  const strange = places.findIndex((place) => !first || place?.upstreamId !== first.upstreamId);
+  const strange = places.findIndex(
+    (place) =>
+      !first ||
+      !place ||
+      !isKeptBy({ id: first.upstreamId, credentialId: first.credentialId }, place),
+  );
   const isTranslated = strange >= 0 && references.every(({ isItem }) => isItem);
   const left = only(candidates, (candidate) =>
     isTranslated
       ? !stores(candidate)
-      : stores(candidate) && candidate.upstream.id === first?.upstreamId,
+      : stores(candidate) && first != null && isKeptBy(candidate.upstream, first),
   );
   const named = references[Math.max(0, strange)];
   if (left.length > 0 && (strange < 0 || isTranslated)) return left;

@@ -1,7 +1,7 @@
 import { keepsThreads, threadOf, threadUnsupported, type Ask } from '@tollgate/protocols';
 import { Refusal } from '../../refusals.ts';
 import type { Candidate, CandidateGroups } from '../../snapshot/routing-index.ts';
-import type { OpenStored } from '../../upstream/stored-ids.ts';
+import { isKeptBy, type OpenStored } from '../../upstream/stored-ids.ts';
 
 /** Describes a request by the routes that can serve it. */
 export interface Threaded {
@@ -33,7 +33,7 @@ export function routesToThread(
   if (!all.some(keeping)) throw threadUnsupported('thread', "by this model's upstreams");
   const place = open(thread.previousId);
   const isOfModel = place?.modelIds.includes(modelId) === true;
-  const own = all.filter((each) => keeping(each) && each.upstream.id === place?.upstreamId);
+  const own = all.filter((each) => keeping(each) && place && isKeptBy(each.upstream, place));
   const lost = new Refusal('thread_not_found', { param: 'thread.previous_message_id' });
   if (!place?.thread || !isOfModel || own.length === 0) throw lost;
   const prompt = { ...ask.prompt, thread: place.thread };

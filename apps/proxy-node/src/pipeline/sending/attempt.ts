@@ -49,6 +49,7 @@ export interface Answer {
   readonly reader: StreamReader | null;
   readonly attempt: RouteAttempt;
   readonly upstreamId: number;
+  readonly credentialId: number | undefined;
   close(failure: UpstreamFailure | null): void;
 }
 
@@ -108,7 +109,7 @@ export class Attempt implements Flight, Answer {
     reader: StreamReader | null;
   }) {
     const { id: routeId } = candidate.route;
-    const { id: upstreamId } = candidate.upstream;
+    const { id: upstreamId, credentialId } = candidate.upstream;
     const { protocol } = ask;
     this.candidate = candidate;
     this.exchange = exchange;
@@ -117,9 +118,13 @@ export class Attempt implements Flight, Answer {
     this.attempt = { upstream_id: upstreamId, route_id: routeId, duration_ms: 0 };
     this.seen = observed?.attempt(candidate, { protocol, outputLimit }) ?? null;
     this.#health = health;
-    this.#use = { routeId, upstreamId, accountId };
+    this.#use = { routeId, upstreamId, credentialId, accountId };
     this.#protocol = protocol;
     health.started(this.#use, this.#startedAt);
+  }
+
+  get credentialId(): number | undefined {
+    return this.candidate.upstream.credentialId;
   }
 
   get upstreamId(): number {
@@ -157,7 +162,7 @@ export class Attempt implements Flight, Answer {
   /** Its provider may state its limits in any answer. */
   heard(headers: AnswerHead['headers']): void {
     const limits = statedLimits(headers, Date.now());
-    if (limits) this.#health.stated(this.#use, limits, monotonicMs());
+    if (limits) this.#health.rooms.stated(this.#use, limits, monotonicMs());
   }
 
   /** It has no answer. */

@@ -113,7 +113,11 @@ export class Forwarder {
     return createExchange({
       ask,
       speech: upstream,
-      ids: storedIdsOf(this.#ids, { accountId, maker, open, upstreamId: upstream.id }),
+      ids: storedIdsOf(this.#ids, {
+        ...{ accountId, maker, open },
+        upstreamId: upstream.id,
+        credentialId: upstream.credentialId,
+      }),
       upstreamModel: route.upstream_model,
       outputLimit,
       bounds,

@@ -36,6 +36,7 @@ function candidate(
       total_timeout_ms: 1,
       max_concurrency: maxConcurrency,
     },
+    weight,
   };
 }
 
@@ -170,7 +171,7 @@ describe('route', () => {
     };
     const without = (...ids: number[]) =>
       new UpstreamHealth({
-        tokens: { waitMs: (id) => (ids.includes(id) ? 1_500 : 0), missing: () => [] },
+        tokens: { waitMs: ({ id }) => (ids.includes(id) ? 1_500 : 0), missing: () => [] },
       });
     expect(route({ ...routing, health: without(1) })).toMatchObject({
       kind: 'candidate',

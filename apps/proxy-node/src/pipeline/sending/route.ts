@@ -27,6 +27,8 @@ const FULL_WAIT_MS = 1_000;
 export interface Routing {
   groups: CandidateGroups;
   tried: readonly number[];
+  /** Lists candidates whose credential was refused; their routes may be tried with another. */
+  refused?: readonly Candidate[];
   /** Is the session that the request belongs to; null when there is none. */
   session: string | null;
   health: UpstreamHealth;
@@ -36,16 +38,19 @@ export interface Routing {
   random: () => number;
 }
 
-/** Returns the next upstream to try: in the first group with a candidate that is free, the one that ranks first for the session, else of two drawn by weight the less loaded one (power of two choices). A route is tried once a request. */
+/**
+ * Returns the next upstream to try: in the first group with a candidate that is free, the one that ranks first for the session, else of two drawn by weight
+ * the less loaded one (power of two choices). A route is tried once a request, and again with another credential where one is refused.
+ */
 export function route(routing: Routing): Choice {
-  const { groups, tried } = routing;
+  const { groups, tried, refused = [] } = routing;
   let first: Wait = { ms: Number.POSITIVE_INFINITY, isRateLimit: false, reason: 'resting' };
   const skipped: Skipped[] = [];
   let full: readonly Candidate[] = [];
   for (const group of groups) {
     const free: Candidate[] = [];
     for (const candidate of group) {
-      if (tried.includes(candidate.route.id)) continue;
+      if (tried.includes(candidate.route.id) || refused.includes(candidate)) continue;
       const wait = waitFor(candidate, routing);
       if (!wait) {
         free.push(candidate);
@@ -76,9 +81,14 @@ function waitFor(
   { route: { id }, upstream }: Candidate,
   { health, accountId, now }: Routing,
 ): Wait | null {
-  const tokenMs = health.tokenWaitMs(upstream.id, now);
+  const tokenMs = health.tokenWaitMs(upstream, now);
   if (tokenMs > 0) return { ms: tokenMs, isRateLimit: false, reason: 'no_token' };
-  const use = { upstreamId: upstream.id, routeId: id, accountId };
+  const use = {
+    upstreamId: upstream.id,
+    routeId: id,
+    credentialId: upstream.credentialId,
+    accountId,
+  };
   const ms = health.waitMs(use, now);
   if (ms > 0) return { ms, isRateLimit: health.isRateLimited(use, now), reason: 'resting' };
   return upstream.max_concurrency !== null &&
@@ -87,18 +97,22 @@ function waitFor(
     : null;
 }
 
+function roomOf({ route: { id: routeId }, upstream }: Candidate, { health, now }: Routing) {
+  return health.rooms.of({ routeId, credentialId: upstream.credentialId }, now);
+}
+
 /** Returns those candidates whose providers do not state that they would refuse. */
-function withRoom(free: readonly Candidate[], { health, now }: Routing): readonly Candidate[] {
-  const hasRoom = ({ route: { id } }: Candidate): boolean => health.room(id, now) !== 0;
+function withRoom(free: readonly Candidate[], routing: Routing): readonly Candidate[] {
+  const hasRoom = (candidate: Candidate): boolean => roomOf(candidate, routing) !== 0;
   return free.every(hasRoom) ? free : free.filter(hasRoom);
 }
 
 function chosen(free: readonly Candidate[], routing: Routing): Candidate | undefined {
-  const { session, health, now, random } = routing;
+  const { session, health, random } = routing;
   if (free.length < 2) return free[0];
   if (session !== null) return firstFor(session, free);
-  const rooms = free.map(({ route: { id } }) => health.room(id, now) ?? 0);
-  // The routes share requests by what each still takes, so that all are used up together.
+  const rooms = free.map((candidate) => roomOf(candidate, routing) ?? 0);
+  // The candidates share requests by what each still takes, so that all are used up together.
   return rooms.every((room) => room > 0)
     ? draw(free, rooms, random)
     : lessLoaded(free, health, random);
@@ -106,7 +120,9 @@ function chosen(free: readonly Candidate[], routing: Routing): Candidate | undef
 
 function firstFor(session: string, free: readonly Candidate[]): Candidate | undefined {
   if (free.length < 2) return free[0];
-  const ranks = free.map(({ route: of }) => rankFor(session, of));
+  const ranks = free.map(({ route: { id }, upstream: { credentialId }, weight }) =>
+    rankFor(session, { id, weight, credentialId }),
+  );
   return free[ranks.indexOf(Math.max(...ranks))];
 }
 
@@ -122,7 +138,7 @@ function lessLoaded(
   return health.load(other.upstream.id) < health.load(one.upstream.id) ? other : one;
 }
 
-function weightOf({ route: { weight } }: Candidate): number {
+function weightOf({ weight }: Candidate): number {
   return weight;
 }
 

@@ -6,11 +6,18 @@ import { namedSession } from '../../http/named-scopes.ts';
 /** Providers cache no prompt below about 1,024 tokens, so what begins alike for so many bytes is what can be found again. */
 const CACHED_PREFIX_BYTES = 4_096;
 /**
- * Returns the rank of a route for a session, by weighted rendezvous hashing: every node of the fleet ranks alike without a memory, and a route that rests or is removed
+ * Returns the rank of a route, or of a credential on it, for a session, by weighted rendezvous hashing: every node of the fleet ranks alike without a memory, and a route that rests or is removed
  * moves its own sessions alone. The logarithm gives each route a share of the sessions that is proportional to its weight.
  */
-export function rankFor(session: string, { id, weight }: { id: number; weight: number }): number {
-  return -weight / Math.log(fraction(session, id));
+export function rankFor(
+  session: string,
+  {
+    id,
+    weight,
+    credentialId = 0,
+  }: { id: number; weight: number; credentialId?: number | undefined },
+): number {
+  return -weight / Math.log(fraction(session, id ^ Math.imul(credentialId, 0x9e3779b1)));
 }
 
 /** Returns a number between 0 and 1, both excluded, that is uniform over sessions: FNV-1a, mixed as MurmurHash3 ends. */

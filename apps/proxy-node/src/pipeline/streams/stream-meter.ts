@@ -222,7 +222,7 @@ export class StreamMeter implements AnswerMeter, BodyConsumer, Ticking {
   #noteBackground(): void {
     const responseId = this.#parts.reader?.backgroundId;
     if (responseId == null || !this.#answer) return;
-    this.#context.onBackground({ responseId, upstreamId: this.#answer.upstreamId });
+    this.#context.onBackground(responseId, this.#answer);
     this.#parts.outlet.commitPreamble();
   }
 

@@ -78,12 +78,12 @@ test('a token is fetched before it is needed, five minutes before it expires, an
   host = new Host();
   host.retain(GOOGLE, [1, 2]);
   expect(host.asked.map(({ url }) => url)).toEqual(['https://oauth2.googleapis.com/token']);
-  expect(host.tokens.waitMs(1, host.now)).toBeGreaterThan(0);
+  expect(host.tokens.waitMs({ id: 1 }, host.now)).toBeGreaterThan(0);
   host.retain(GOOGLE, [1, 2]);
   expect(host.asked).toHaveLength(1);
   await host.grant('first');
-  expect([1, 2].map((id) => host.tokens.tokenOf(id))).toEqual(['first', 'first']);
-  expect(host.tokens.waitMs(1, host.now)).toBe(0);
+  expect([1, 2].map((id) => host.tokens.tokenOf({ id }))).toEqual(['first', 'first']);
+  expect(host.tokens.waitMs({ id: 1 }, host.now)).toBe(0);
 
   host.now += HOUR - 5 * MINUTE - 1;
   host.retain(GOOGLE, [1, 2]);
@@ -92,9 +92,9 @@ test('a token is fetched before it is needed, five minutes before it expires, an
   await host.askedTimes(2);
   host.retain(GOOGLE, [1, 2]);
   expect(host.asked).toHaveLength(2);
-  expect(host.tokens.tokenOf(1)).toBe('first');
+  expect(host.tokens.tokenOf({ id: 1 })).toBe('first');
   await host.grant('second');
-  expect(host.tokens.tokenOf(2)).toBe('second');
+  expect(host.tokens.tokenOf({ id: 2 })).toBe('second');
 });
 
 test('without a valid token an upstream waits; one whose last token still counts does not', async () => {
@@ -104,21 +104,21 @@ test('without a valid token an upstream waits; one whose last token still counts
   host.now += HOUR - 5 * MINUTE;
   await host.askedTimes(2);
   await host.answer(503, { error: 'unavailable' });
-  expect(host.tokens.tokenOf(1)).toBe('first');
+  expect(host.tokens.tokenOf({ id: 1 })).toBe('first');
   expect(host.tokens.missing(host.now)).toEqual([]);
   host.now += 5 * MINUTE;
-  expect(host.tokens.tokenOf(1)).toBeNull();
-  expect(host.tokens.waitMs(1, host.now)).toBeGreaterThan(0);
+  expect(host.tokens.tokenOf({ id: 1 })).toBeNull();
+  expect(host.tokens.waitMs({ id: 1 }, host.now)).toBeGreaterThan(0);
   expect(host.tokens.missing(host.now)).toMatchObject([{ id: 1, failures_in_row: 1 }]);
   await host.askedTimes(3);
   await host.grant('next');
-  expect(host.tokens.tokenOf(1)).toBe('next');
+  expect(host.tokens.tokenOf({ id: 1 })).toBe('next');
 });
 
 test('an upstream with a key of its own waits for no token', () => {
   host = new Host();
   host.tokens.retain([{ id: 1, baseUrl: BASE, auth: { type: 'api_key', api_key: 'k' } }]);
-  expect([host.asked.length, host.tokens.waitMs(1, host.now)]).toEqual([0, 0]);
+  expect([host.asked.length, host.tokens.waitMs({ id: 1 }, host.now)]).toEqual([0, 0]);
 });
 
 test('a refusal is logged once, without the secret that the host repeats', async () => {

@@ -16,9 +16,19 @@ export interface TokenAnswer {
   readonly date: string | undefined;
 }
 
-/** Describes an upstream with the credential for its calls. */
-export interface Identified {
+/** Names an upstream, and one of its credentials. */
+export interface CredentialRef {
   readonly id: number;
+  /** Absent where the upstream has one. */
+  readonly credentialId?: number | undefined;
+}
+
+export function credentialKey({ id, credentialId = 0 }: CredentialRef): string {
+  return `${id}/${credentialId}`;
+}
+
+/** An upstream with the credential that it is called with. */
+export interface Identified extends CredentialRef {
   readonly baseUrl: string;
   readonly auth: UpstreamAuth | null;
 }
@@ -51,7 +61,7 @@ interface Identity {
 export class ProviderTokens {
   readonly #parts: ProviderTokensParts;
   readonly #identities = new Map<string, Identity>();
-  readonly #byUpstream = new Map<number, Identity>();
+  readonly #byUpstream = new Map<string, Identified & { identity: Identity }>();
   #timer: NodeJS.Timeout | null = null;
 
   constructor(parts: ProviderTokensParts) {
@@ -62,11 +72,12 @@ export class ProviderTokens {
   retain(upstreams: readonly Identified[]): void {
     this.#byUpstream.clear();
     for (const identity of this.#identities.values()) identity.upstreamIds.clear();
-    for (const { id, baseUrl, auth } of upstreams) {
+    for (const each of upstreams) {
+      const { id, baseUrl, auth } = each;
       if (auth === null || !isTokenAuth(auth)) continue;
       const identity = this.#identityOf(auth, baseUrl);
       identity.upstreamIds.add(id);
-      this.#byUpstream.set(id, identity);
+      this.#byUpstream.set(credentialKey(each), { ...each, identity });
     }
     for (const [key, { upstreamIds }] of this.#identities)
       if (upstreamIds.size === 0) this.#identities.delete(key);
@@ -88,24 +99,34 @@ export class ProviderTokens {
   }
 
   /** Returns the token of an upstream; null when it has no valid one. */
-  tokenOf(upstreamId: number): string | null {
-    const identity = this.#byUpstream.get(upstreamId);
+  tokenOf(upstream: CredentialRef): string | null {
+    const identity = this.#byUpstream.get(credentialKey(upstream))?.identity;
     return identity && identity.expiresAt > this.#parts.now() ? identity.token : null;
   }
 
   /** Returns the ms until an upstream without a valid token may have one; 0 for every other. */
-  waitMs(upstreamId: number, now: number): number {
-    const identity = this.#byUpstream.get(upstreamId);
+  waitMs(upstream: CredentialRef, now: number): number {
+    if (this.#byUpstream.size === 0) return 0;
+    const identity = this.#byUpstream.get(credentialKey(upstream))?.identity;
     if (!identity || identity.expiresAt > now) return 0;
     return Math.max(identity.dueAt - now, RETRY_MS);
   }
 
   /** Returns the upstreams without a valid token, with the number of consecutive failed fetches. */
-  missing(now: number): { id: number; failures_in_row: number; open_for_ms: number }[] {
-    return [...this.#byUpstream].flatMap(([id, { failures }]) => {
-      const open_for_ms = Math.ceil(this.waitMs(id, now));
+  missing(now: number): (CredentialRef & { failures_in_row: number; open_for_ms: number })[] {
+    return [...this.#byUpstream.values()].flatMap((each) => {
+      const { id, credentialId } = each;
+      const { failures } = each.identity;
+      const open_for_ms = Math.ceil(this.waitMs(each, now));
       return open_for_ms > 0 && failures > 0
-        ? [{ id, failures_in_row: failures, open_for_ms }]
+        ? [
+            {
+              ...(credentialId !== undefined && { credentialId }),
+              id,
+              failures_in_row: failures,
+              open_for_ms,
+            },
+          ]
         : [];
     });
   }

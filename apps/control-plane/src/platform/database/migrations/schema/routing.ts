@@ -6,8 +6,14 @@ CREATE TABLE upstreams (
   protocol text NOT NULL CHECK (protocol IN ('openai', 'anthropic', 'azure', 'gemini', 'vertex', 'bedrock')),
   auth_type text NOT NULL DEFAULT 'api_key',
   base_url text NOT NULL,
-  -- Holds an AES-256-GCM envelope bound to this id; it is never readable through the API.
+  -- Holds an AES-256-GCM envelope bound to this id; it is never readable through the API. NULL: none, or further credentials only.
   sealed_api_key text,
+  -- The share of requests that its own credential gets beside further ones.
+  credential_weight integer NOT NULL DEFAULT 1 CHECK (credential_weight BETWEEN 1 AND 1000),
+  -- What it may send in a minute of each model. NULL: nothing is declared.
+  credential_rpm integer CHECK (credential_rpm > 0),
+  credential_tpm integer CHECK (credential_tpm > 0),
+  credential_enabled boolean NOT NULL DEFAULT true,
   headers jsonb NOT NULL DEFAULT '{}',
   connect_timeout_ms integer NOT NULL DEFAULT 5000 CHECK (connect_timeout_ms > 0),
   first_token_timeout_ms integer NOT NULL DEFAULT 120000 CHECK (first_token_timeout_ms > 0),
@@ -28,6 +34,23 @@ CREATE TABLE upstreams (
   fields text NOT NULL DEFAULT 'known' CONSTRAINT upstreams_fields CHECK (fields IN ('known', 'all'))
 );
 CREATE UNIQUE INDEX upstreams_name ON upstreams (name) WHERE deleted_at IS NULL;
+
+-- Credentials beside an upstream's own.
+CREATE TABLE upstream_credentials (
+  id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  upstream_id integer NOT NULL REFERENCES upstreams (id),
+  name text NOT NULL,
+  auth_type text NOT NULL,
+  -- AES-256-GCM envelope bound to this id, the upstream and its address.
+  sealed text NOT NULL,
+  weight integer NOT NULL DEFAULT 1 CHECK (weight BETWEEN 1 AND 1000),
+  rpm integer CHECK (rpm > 0),
+  tpm integer CHECK (tpm > 0),
+  enabled boolean NOT NULL DEFAULT true,
+  created_at timestamptz NOT NULL DEFAULT now(),
+  updated_at timestamptz NOT NULL DEFAULT now(),
+  CONSTRAINT upstream_credentials_name UNIQUE (upstream_id, name)
+);
 
 CREATE TABLE routes (
   id integer GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
