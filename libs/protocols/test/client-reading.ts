@@ -1,15 +1,17 @@
 import type { Exchange } from '../src/index.ts';
-import { readChat, readMessages, type Reading } from './direct-reading.ts';
+import { readChat, readGenerated, readMessages, type Reading } from './direct-reading.ts';
 import { drive, jsonEvents, type Loose } from './drive.ts';
+import { HI } from './gemini-client.ts';
 
 /** Names the protocols in which a client can ask for a conversation. */
-export const CLIENTS = ['chat', 'messages', 'responses'] as const;
+export const CLIENTS = ['chat', 'messages', 'responses', 'generate'] as const;
 export type Client = (typeof CLIENTS)[number];
 
 export const ASKS: Readonly<Record<Client, object>> = {
   chat: { model: 'alias', messages: [{ role: 'user', content: 'hi' }] },
   messages: { model: 'alias', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] },
   responses: { model: 'alias', input: 'hi', store: false },
+  generate: HI,
 };
 
 /** Holds what a client of one protocol has received: its answer, and the tokens that it is shown on each side. */
@@ -52,6 +54,7 @@ function readAnswer(client: Client, bytes: Buffer, isStream: boolean): Received 
       output: usage.output_tokens,
     };
   }
+  if (client === 'generate') return readGenerated(isStream ? events : [JSON.parse(text)]);
   return readResponse(isStream ? events.at(-1).response : JSON.parse(text));
 }
 

@@ -122,3 +122,27 @@ function assembled(text: string): Loose {
   }
   return { content, stop_reason };
 }
+
+/** Reads an answer of Gemini, whole or in pieces, with the tokens of each side. */
+export function readGenerated(
+  answers: readonly Loose[],
+): Reading & Record<'prompt' | 'output', number> {
+  const candidates: Loose[] = answers.flatMap((answer) => answer['candidates']?.[0] ?? []);
+  const parts: Loose[] = candidates.flatMap(({ content }) => content?.parts ?? []);
+  const said = (isThought: boolean): string =>
+    parts
+      .filter(({ text, thought }) => text !== undefined && (thought === true) === isThought)
+      .map(({ text }) => text)
+      .join('');
+  const usage: Loose = answers.at(-1)?.['usageMetadata'];
+  return {
+    text: said(false),
+    thinking: said(true),
+    tools: parts
+      .filter(({ functionCall }) => functionCall)
+      .map(({ functionCall: { name, args } }) => ({ name, args })),
+    finish: candidates.at(-1)?.finishReason ?? '',
+    prompt: usage.promptTokenCount + (usage.toolUsePromptTokenCount ?? 0),
+    output: (usage.candidatesTokenCount ?? 0) + (usage.thoughtsTokenCount ?? 0),
+  };
+}

@@ -2,6 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { outputTokensOf, promptTokensOf, type ReportedUsage } from '@tollgate/contracts';
 import { ASKS, CLIENTS, received } from './client-reading.ts';
 import { exchangeOf } from './drive.ts';
+import { ask, HI, STREAM } from './gemini-client.ts';
 import { describeRecorded, providerRecordings } from './fixtures.ts';
 import { RECORDED_PROVIDERS } from './recorded-providers.ts';
 
@@ -20,13 +21,16 @@ describe.each(RECORDED_PROVIDERS)('$folder', ({ folder, protocol, baseUrl, isAns
         const exchange = exchangeOf(
           client,
           protocol,
+          client === 'generate' || !recording.isStream
+            ? ASKS[client]
+            : {
+                ...{ ...ASKS[client], stream: true },
+                ...(client === 'chat' && { stream_options: { include_usage: true } }),
+              },
           {
-            ...ASKS[client],
-            ...(recording.isStream && { stream: true }),
-            ...(client === 'chat' &&
-              recording.isStream && { stream_options: { include_usage: true } }),
+            speech: { protocol, base_url: baseUrl },
+            ...(client === 'generate' && recording.isStream && { ask: ask(HI, STREAM) }),
           },
-          { speech: { protocol, base_url: baseUrl } },
         );
         const expected = read(recording);
         const { charged, finish: _, ...got } = received(client, exchange, recording);

@@ -1,5 +1,5 @@
 import type { TokenUsage, UpstreamProtocol } from '@tollgate/contracts';
-import { readChat, type Reading } from './direct-reading.ts';
+import { readChat, readGenerated, type Reading } from './direct-reading.ts';
 import { jsonEvents, type Loose } from './drive.ts';
 import type { ProviderRecording } from './fixtures.ts';
 
@@ -59,25 +59,14 @@ function readGemini({ body, isStream }: ProviderRecording): Recorded {
   const answers = isStream
     ? jsonEvents(body.toString('utf8'))
     : [JSON.parse(body.toString('utf8'))];
-  const parts: Loose[] = answers.flatMap((answer) => answer.candidates?.[0]?.content?.parts ?? []);
-  const said = (isThought: boolean): string =>
-    parts
-      .filter(({ text, thought }) => text !== undefined && (thought === true) === isThought)
-      .map(({ text }) => text)
-      .join('');
+  const { finish: _, ...says } = readGenerated(answers);
   const usage: Loose = answers.at(-1).usageMetadata;
-  const thoughts = usage.thoughtsTokenCount ?? 0;
   return {
-    says: {
-      text: said(false),
-      thinking: said(true),
-      tools: parts
-        .filter(({ functionCall }) => functionCall)
-        .map(({ functionCall: { name, args } }) => ({ name, args })),
-      prompt: usage.promptTokenCount + (usage.toolUsePromptTokenCount ?? 0),
-      output: (usage.candidatesTokenCount ?? 0) + thoughts,
+    says,
+    usage: {
+      reasoning: usage.thoughtsTokenCount ?? 0,
+      cacheRead: usage.cachedContentTokenCount ?? 0,
     },
-    usage: { reasoning: thoughts, cacheRead: usage.cachedContentTokenCount ?? 0 },
   };
 }
 
