@@ -125,6 +125,16 @@ describe('a request of a key with budgets', () => {
     },
   );
 
+  test('is refused without a time where it must hold more than a whole budget', async () => {
+    const { call, ids } = await budgeted({ amount: 1, starts: [1, 4_000_000_000] });
+    const refused = await call();
+    const { error } = (await refused.json()) as { error: Record<string, unknown> };
+    expect([refused.status, refused.headers.get('x-should-retry')]).toEqual([429, 'false']);
+    expect(refused.headers.get('retry-after')).toBeNull();
+    expect(error['message']).toContain(`Budget ${ids[0]} `);
+    expect(error['message']).toContain('more than all of its 1 (charged tokens)');
+  });
+
   test('that others hold may be tried again, and an output that it cannot pay is shortened', async () => {
     const { call, upstream } = await budgeted({ amount: 60 });
     const response = await call({ max_tokens: 5_000 });

@@ -15,15 +15,21 @@ const SCOPES = {
 } as const;
 const MICROS = 1_000_000;
 
-/** Names the budget, its amount and when it starts again: the owner of the account raises it, or waits. */
+/** Names the budget, its amount and when it starts again: the owner of the account raises it, or waits. Waiting does not help where nothing of it is used. */
 export function budgetExceeded(reply: BudgetExceeded): Refusal {
   const { budgetId, unit, used, limit, endsAtMs, scope } = reply;
   const written = (units: number): string => String(unit === 'money' ? units / MICROS : units);
+  const name = `Budget ${budgetId} of ${scope === null ? 'this key or account' : SCOPES[scope].of}`;
+  const amount = `${written(limit)} (${UNIT_WORDS[unit]})`;
+  if (used === 0) {
+    const detail = `${name} is too small for the request, which must hold more than all of its ${amount}. Send a shorter prompt; its owner can raise it in the console or with the interface.`;
+    return new BudgetSpent(reply, { detail, headers: {} });
+  }
   const resets =
     endsAtMs === null
       ? 'It has no end'
       : `It has room again at ${new Date(endsAtMs).toISOString()}`;
-  const detail = `Budget ${budgetId} of ${scope === null ? 'this key or account' : SCOPES[scope].of} does not cover the request: ${written(used)} of ${written(limit)} (${UNIT_WORDS[unit]}) is used. ${resets}; its owner can raise it in the console or with the interface.`;
+  const detail = `${name} does not cover the request: ${written(used)} of ${amount} is used. ${resets}; its owner can raise it in the console or with the interface.`;
   return new BudgetSpent(reply, { detail, headers: endsAtMs === null ? {} : waitFor(endsAtMs) });
 }
 
