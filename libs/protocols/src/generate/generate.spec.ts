@@ -226,6 +226,19 @@ describe('before another upstream a request says the same', () => {
     },
   );
 
+  test.each<UpstreamProtocol>(['openai', 'anthropic', 'gemini'])(
+    'a stream before %s is kept alive by empty lines, as a client of Google reads a comment as JSON',
+    (protocol) => {
+      const reader = exchange(protocol, ask(HI, STREAM)).openStream({ output: () => {} });
+      const ping = protocol === 'anthropic' ? 'event: ping\ndata: {"type":"ping"}\n\n' : '';
+      const said = [reader.keepAlive(), reader.push(Buffer.from(`: waiting\n\n${ping}`))];
+      expect(said.map((bytes) => /^\n+$/.test(Buffer.from(bytes).toString()))).toEqual([
+        true,
+        true,
+      ]);
+    },
+  );
+
   test('a stream that is ended at its limit says so, and one that breaks off ends with an error', () => {
     const reader = exchange('openai', ask(HI, STREAM)).openStream({ output: () => {} });
     reader.push(Buffer.from(chunk({ content: 'one' })));

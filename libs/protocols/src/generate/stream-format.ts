@@ -1,5 +1,5 @@
 import type { JsonRecord } from '../json/json-guard.ts';
-import { COMMENT_EVENT, dataEvent } from '../sse/sse-format.ts';
+import { dataEvent } from '../sse/sse-format.ts';
 
 /** Puts the pieces of a stream behind each other. */
 export interface StreamFormat {
@@ -10,9 +10,12 @@ export interface StreamFormat {
   readonly keepAlive: string;
 }
 
+/** Google's Python client reads a comment as JSON, and skips an empty line. */
+const EMPTY_LINES = '\n\n';
+
 /** A stream is events with `alt=sse`, and one JSON array without it: https://cloud.google.com/apis/docs/system-parameters. */
 export function streamFormat(isArray: boolean): StreamFormat {
-  if (!isArray) return { piece: dataEvent, end: () => '', keepAlive: COMMENT_EVENT };
+  if (!isArray) return { piece: dataEvent, end: () => '', keepAlive: EMPTY_LINES };
   let isBegun = false;
   return {
     piece: (value) => {
