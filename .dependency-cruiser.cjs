@@ -48,7 +48,7 @@ const SHARED_BY_STAGES = new Set([
   'stored-routes',
 ]);
 /** Lists the files that know an order: of the stages, of the attempts, of the models. */
-const ORDERS = ['request-life', 'failover', 'first-try', 'fallback-turn'];
+const ORDERS = ['request-life', 'failover', 'first-try', 'fallback-turn', 'rest-of-answer'];
 /** Every file that request-life.ts or failover.ts runs is a stage, and so are those whose objects it is given. */
 const STAGES = [
   ...['admission/admit', 'sending/forward', 'failover'],

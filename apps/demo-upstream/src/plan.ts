@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { textOf } from './text-of.ts';
 import { wordsUpTo } from './words.ts';
 
-/** Says how the demo upstream behaves for one request. It is chosen, later wins, by the model name (`demo-slow`, `anything:dies`), the header `x-demo-mode`, and the last directive in a user text (`@demo mode=stalls tokens=40 delay=5`), so that tests can steer it through a node that forwards no client header. The modes on `-first` act before any content: `stalls-first` before the head of the answer, `stalls-start` after it. `reset-reused` cuts every request but the first of a connection. `overflow` answers that the prompt is too long, `429-bare` 429 without Retry-After. In the background, `hidden` generates `rate=` tokens a second and shows none before its end, `cancel-usage` reports its usage when it is cancelled (a moment later), and `forgets` never ends, and keeps no events of what was cancelled; any other mode reports no usage then, and keeps them. `text=` (base64url) is the answer itself, in pieces of four characters that count as its tokens. `agent` calls one offered tool (`tool=`, else the first; `args=` is JSON in base64url) and answers in words once a tool result follows the directive. */
+/** Says how the demo upstream behaves for one request. It is chosen, later wins, by the model name (`demo-slow`, `anything:dies`), the header `x-demo-mode`, and the last directive in a user text (`@demo mode=stalls tokens=40 delay=5`), so that tests can steer it through a node that forwards no client header. The modes on `-first` act before any content: `stalls-first` before the head of the answer, `stalls-start` after it. `reset-reused` cuts every request but the first of a connection. `overflow` answers that the prompt is too long, `429-bare` 429 without Retry-After. In the background, `hidden` generates `rate=` tokens a second and shows none before its end, `cancel-usage` reports its usage when it is cancelled (a moment later), and `forgets` never ends, and keeps no events of what was cancelled; any other mode reports no usage then, and keeps them. `reworded` says the words in their reverse order. `text=` (base64url) is the answer itself, in pieces of four characters that count as its tokens. `agent` calls one offered tool (`tool=`, else the first; `args=` is JSON in base64url) and answers in words once a tool result follows the directive. */
 export const MODES = [
   'ok',
   'slow',
@@ -45,6 +45,7 @@ export const MODES = [
   'hidden',
   'cancel-usage',
   'forgets',
+  'reworded',
 ] as const;
 export type Mode = (typeof MODES)[number];
 
@@ -128,7 +129,10 @@ export function planFor(request: DemoRequest, modeHeader: string | undefined): P
     asMode(directive['mode']) ?? asMode(modeHeader) ?? modeOfModel(request.model) ?? 'ok';
   const limit = Math.max(0, limitOf(request) ?? TOKENS_MAX);
   const stated = Number(directive['tokens'] ?? TOKENS_DEFAULT);
-  const pieces = piecesOf(directive['text']) ?? restOf(request, Math.min(stated || 0, TOKENS_MAX));
+  const most = Math.min(stated || 0, TOKENS_MAX);
+  const pieces =
+    piecesOf(directive['text']) ??
+    (mode === 'reworded' ? wordsIn(wordsUpTo(most)).toReversed() : restOf(request, most));
   const asked = Math.min((pieces?.length ?? stated) || 0, TOKENS_MAX);
   return {
     mode: mode === 'agent' ? modeOfAgent(request) : mode,
@@ -173,7 +177,11 @@ function restOf({ messages }: DemoRequest, whole: number): readonly string[] | n
   const anchor = instruction ? textOf(instruction.content).split('\n\n').at(-1) : '';
   const text = textOf(said.content).trimEnd();
   if (text === words || !words.startsWith(text) || !text.endsWith(anchor ?? '')) return null;
-  return words.slice(text.length - (anchor?.length ?? 0)).match(/^\S+|\s\S+/gu) ?? [];
+  return wordsIn(words.slice(text.length - (anchor?.length ?? 0)));
+}
+
+function wordsIn(text: string): readonly string[] {
+  return text.match(/^\S+|\s\S+/gu) ?? [];
 }
 
 function modeOfAgent({ tools, messages }: DemoRequest): Mode {

@@ -246,6 +246,8 @@ export interface StreamReader {
   readonly backgroundId?: string | null;
   /** Is true when nothing of this attempt was delivered, because it is not known to continue the cut answer. */
   readonly isWithheld?: boolean;
+  /** Is true when this attempt does not continue the cut answer. That is no fault of its route. */
+  readonly isRefused?: boolean;
   /** Is the text of this attempt that was not delivered because the client had it. */
   readonly overlap?: string;
 }

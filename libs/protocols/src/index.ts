@@ -29,6 +29,7 @@ export { statedLimits, type StatedLimit, type StatedLimits } from './usage/state
 export { toMessagesUsage } from './usage/messages-usage.ts';
 export { toResponsesUsage } from './usage/responses-usage.ts';
 export { continuationAsk } from './continuation/continuation-ask.ts';
+export type { ContinuationAsk } from './continuation/continuation-ask.ts';
 export { ContinuedReader } from './continuation/continued-reader.ts';
 export type { ContinuedOptions } from './continuation/continued-reader.ts';
 export { asksForThinking, Delivered, deliveredOf } from './continuation/delivered.ts';

@@ -168,6 +168,7 @@ export function continueWith(
   const reader = new ContinuedReader(readerOf(rest.ask, upstreamProtocol), {
     delivered,
     anchor: rest.anchor,
+    isWhole: false,
     charged: CHARGED,
     rid: RID,
   });

@@ -148,7 +148,7 @@ function perform(
     return void response.writeHead(Number(script.end)).end('{}');
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   const { follows, words: rest, raw } = script;
-  if (raw) return void response.end(raw(anchorIn(body, follows ?? '')));
+  if (raw) return void response.end(raw(follows === undefined ? '' : anchorIn(body, follows)));
   const words = follows === undefined ? rest : [anchorIn(body, follows), ...rest];
   const error = { type: 'error', error: { type: 'api_error', message: 'it fell over' } };
   const text = opening(dialect, { ...script, words });

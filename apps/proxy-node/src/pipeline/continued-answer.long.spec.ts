@@ -207,8 +207,8 @@ describe.each<Client>(['chat', 'messages'])(
       },
     );
 
-    test('when the model does not allow a continuation, which is the default', async () => {
-      const model = await modelWith([own, own], {});
+    test('when the model forbids a continuation', async () => {
+      const model = await modelWith([own, own], { continues: false });
       script(cut('eof'), well);
       expectBroken(await ask(client, model));
     });

@@ -160,10 +160,12 @@ export function noteCut({ read }: Tries): void {
   if (read) read.error = 'cut';
 }
 
-/** The customer pays what an attempt adds to an answer, and the installation the rest of its bill. */
-export function noteContinued({ attempts, passing }: Delivery): void {
+/** The customer pays what an attempt adds to an answer, and the installation the rest of its bill. Returns true where the customer pays all of it. */
+export function noteContinued({ attempts, passing }: Delivery): boolean {
   const attempt = attempts.at(-1);
-  if (attempt) attempt.cost = passing.costOfContinued();
+  const cost = passing.costOfContinued();
+  if (attempt && cost) attempt.cost = cost;
+  return cost === null;
 }
 
 export function continuesPrefill({ prefills }: Tries, { route, upstream }: Candidate): boolean {
@@ -185,7 +187,7 @@ export function noteRefusedPrefill(
   forget(tried, route.id);
 }
 
-function forget(tried: number[], routeId: number): void {
+export function forget(tried: number[], routeId: number): void {
   const at = tried.indexOf(routeId);
   if (at >= 0) tried.splice(at, 1);
 }

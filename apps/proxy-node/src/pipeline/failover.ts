@@ -2,22 +2,16 @@ import { InvalidRequest } from '@tollgate/protocols';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import { Hedges } from '../upstream/pace/hedges.ts';
-import { mayRepeat, UpstreamFailure } from '../upstream/upstream-failure.ts';
+import { mayRepeat } from '../upstream/upstream-failure.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
 import { meteredBy, type Metered, type MeteredListener } from './answers/answer-meter.ts';
 import { AttemptLimits } from './sending/attempt-deadlines.ts';
 import { CutAnswer } from './answers/cut-answer.ts';
 import {
-  continuesPrefill,
   costOfLoser,
   isWorthRepeating,
-  noteContinued,
-  noteCut,
-  noteFailure,
-  noteRefusedPrefill,
   noteSkipped,
   outboundOf,
-  readmitLosers,
   windowOf,
   withSoonestWait,
   type Delivery,
@@ -29,6 +23,7 @@ import { FirstTry, noteTried, type FailedTry, type Next, type TryHost } from './
 import type { Forwarder } from './sending/forward.ts';
 import { raceForContent } from './sending/hedged-race.ts';
 import { AllRest } from './answers/no-answer.ts';
+import { RestOfAnswer } from './rest-of-answer.ts';
 import { StartedAttempt, WinnersSink } from './started-attempt.ts';
 import { route, type Choice } from './sending/route.ts';
 
@@ -109,69 +104,14 @@ export class Failover implements TryHost {
     }
   }
 
-  /** Tries one upstream after the other for the rest of an answer that broke off. Does not throw: the stream has begun, and ends with an error in it. */
-  async #continue(delivery: Delivery, tries: Tries, first: CutAnswer): Promise<Metered> {
-    let cut = first;
-    let { error } = first;
-    noteCut(tries);
-    readmitLosers(delivery, tries);
-    while (!delivery.isOver) {
-      const choice = tries.asked < this.#attemptsMax ? this.#choose(delivery, tries) : NO_MORE;
-      if (choice.kind !== 'candidate') break;
-      if (!this.#mayContinueOn(delivery, tries, choice.candidate)) continue;
-      try {
-        const metered = await this.#attemptRest(delivery, tries, {
-          cut,
-          candidate: choice.candidate,
-        });
-        if (!metered) break;
-        noteContinued(delivery);
-        return metered;
-      } catch (failure) {
-        if (failure instanceof InvalidRequest) continue;
-        if (!(failure instanceof UpstreamFailure)) throw failure;
-        ({ error } = failure);
-        if (!(failure instanceof CutAnswer)) {
-          noteFailure(delivery, tries, { failure, candidate: choice.candidate, durationMs: 0 });
-          noteRefusedPrefill(tries, { failure, candidate: choice.candidate });
-          continue;
-        }
-        cut = failure;
-        noteContinued(delivery);
-        noteCut(tries);
-      }
-    }
-    return cut.giveUp(error);
-  }
-
-  /** Decides whether this route may continue the answer. By default it may only where the provider continues a prefill natively, within the allowance of tokens; a route that is passed over counts as tried. */
-  #mayContinueOn(delivery: Delivery, tries: Tries, candidate: Candidate): boolean {
-    const { model } = delivery.asked;
-    if (model.failover?.continues) return true;
-    const tokens = delivery.passing.costSoFar().input_tokens;
-    if (continuesPrefill(tries, candidate) && this.#limits.takes(model.id, tokens)) return true;
-    tries.tried.push(candidate.route.id);
-    return false;
-  }
-
-  /** Returns null when nothing is left of the limit. */
-  async #attemptRest(
-    delivery: Delivery,
-    tries: Tries,
-    { cut, candidate }: { cut: CutAnswer; candidate: Candidate },
-  ): Promise<Metered | null> {
-    const { asked, admitted, passing, rid } = delivery;
-    const outputLimit = admitted.outputLimit ?? 0;
-    const mayPrefill = tries.prefills.get(candidate.route.id) !== 'refused';
-    const rest = await cut.askOf(asked.ask, { candidate, outputLimit, mayPrefill, rid });
-    if (!rest) return null;
-    if (rest.isPrefill) tries.prefills.set(candidate.route.id, 'asked');
-    const attempt = this.#start(delivery, tries, { candidate, isAnew: false }, rest);
-    attempt.win();
-    passing.watch(attempt.flight);
-    const answer = await answerOf(attempt.flight);
-    tries.read = answer.attempt;
-    return meteredBy(passing, answer);
+  /** Tries one upstream after the other for the end of an answer that broke off. */
+  #continue(delivery: Delivery, tries: Tries, cut: CutAnswer): Promise<Metered> {
+    const { id } = delivery.asked.model;
+    return new RestOfAnswer(delivery, tries, {
+      choose: () => (tries.asked < this.#attemptsMax ? this.#choose(delivery, tries) : NO_MORE),
+      start: (candidate, rest) => this.#start(delivery, tries, { candidate, isAnew: false }, rest),
+      takes: (tokens) => this.#limits.takes(id, tokens),
+    }).run(cut);
   }
 
   async #attempt(delivery: Delivery, tries: Tries, next: Next): Promise<Metered> {
@@ -235,7 +175,7 @@ export class Failover implements TryHost {
       ask: asked.ask,
       hasOther:
         tries.asked + 1 < this.#attemptsMax && this.#choose(delivery, tries).kind === 'candidate',
-      isContinued: delivery.delivered !== null,
+      isContinued: delivery.delivered?.isContinued ?? false,
       delivery,
       promptTokens: cost.input_tokens,
       outputTokens: admitted.outputLimit ?? 0,

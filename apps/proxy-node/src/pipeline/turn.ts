@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { RunningRequest } from '@tollgate/contracts';
-import { deliveredOf, type Delivered } from '@tollgate/protocols';
+import type { Delivered } from '@tollgate/protocols';
 import type { ClientReply } from '../http/client-reply.ts';
 import type { OpenHold } from '../journal/open-hold.ts';
 import type { ObservedRequest } from '../observe/observed-request.ts';
@@ -12,7 +12,7 @@ import type { Admitted } from './admission/admission.ts';
 import type { AnswerMeter, BackgroundMaker, MeterContext } from './answers/answer-meter.ts';
 import type { DrainLimits } from './answers/drain.ts';
 import type { ReasoningRate } from './answers/reasoning-rates.ts';
-import { mayContinue } from './answers/may-continue.ts';
+import { keptAnswer } from './answers/kept-answer.ts';
 import type { Splice } from './answers/splice.ts';
 import type { Tally } from './answers/tally.ts';
 import { tallyOf } from './answers/tally-of.ts';
@@ -63,7 +63,7 @@ export class Turn implements Delivery, MeterContext {
     this.asked = asked;
     this.admitted = admitted;
     this.attempts = attempts;
-    this.delivered = mayContinue(asked) ? deliveredOf(asked.ask) : null;
+    this.delivered = keptAnswer(asked);
     this.reasoning = host.parts.reasoning.of(asked.model.id);
   }
 

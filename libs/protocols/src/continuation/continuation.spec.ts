@@ -218,7 +218,7 @@ test('what the second upstream thinks first is dropped', () => {
 test('a continuation that is cut at the limit ends in its protocol, its open block closed', () => {
   const ask = askOf('messages');
   const { text, delivered } = cutAfter(ask, 'openai', ['one']);
-  const options = { rid: 'r', delivered, anchor: 'one', charged: CHARGED };
+  const options = { rid: 'r', delivered, anchor: 'one', isWhole: false, charged: CHARGED };
   const reader = new ContinuedReader(readerOf(ask, 'openai'), options);
   const rest = Buffer.from(reader.finishEarly({ ...CHARGED, output: 8 })).toString();
   expect(read('messages', text + rest)).toMatchObject({ ends: ['max_tokens'], output: 8 });

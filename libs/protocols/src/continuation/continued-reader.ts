@@ -20,8 +20,10 @@ const MARK = ': the answer is continued by another upstream\n\n';
 
 export interface ContinuedOptions {
   readonly delivered: Delivered;
-  /** Is described at `ContinuationAsk`. */
+  /** Is the text that the attempt has to say first: see `ContinuationAsk`, or all that was delivered where the whole answer is asked for again. */
   readonly anchor: string;
+  /** Is true when the attempt says the whole answer, whose usage is its own. */
+  readonly isWhole: boolean;
   /** Is the charge of the answer up to the cut: the prompt, and the output that was delivered. */
   readonly charged: TokenUsage;
   /** Is the id of the request. */
@@ -102,6 +104,10 @@ export class ContinuedReader implements StreamReader {
   /** Nothing of it was delivered: it is kept back, or refused. */
   get isWithheld(): boolean {
     return this.#gate.verdict !== 'true';
+  }
+
+  get isRefused(): boolean {
+    return this.#refusal !== null;
   }
 
   /** Is text of its own that was not delivered, as the client had it. */
@@ -277,6 +283,7 @@ export class ContinuedReader implements StreamReader {
   /** Counts the prompt once, and the output of both. */
   get #whole(): TokenUsage {
     if (this.#total !== null) return this.#total;
+    if (this.#options.isWhole && this.#inner.usage) return this.#inner.usage;
     return withMoreOutput(this.#options.charged, this.#inner.usage ?? NO_OUTPUT);
   }
 }

@@ -14,6 +14,8 @@ import { SseFramer, type SseEvent } from '../sse/sse-framer.ts';
 
 /** A longer answer is not continued. */
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
+/** Bounds the client's bytes of an answer that another upstream may be asked for again, some 250 tokens: few longer ones are repeated word for word. */
+const REPEATED_BYTES_MAX = 64 * 1024;
 
 /**
  * Holds what the client has received of one stream, read from the client's own bytes, so that it is the same for every upstream. Only an answer that is a
@@ -21,10 +23,12 @@ const KEPT_BYTES_MAX = 16 * 1024 * 1024;
  */
 export class Delivered {
   readonly protocol: 'chat' | 'messages';
+  /** Is true when another upstream may write the rest of an answer of any length, and not only repeat a short one. */
+  readonly isContinued: boolean;
   /** Holds error events that were kept back. */
   unsaid: Uint8Array = new Uint8Array();
   readonly #unread: Uint8Array[] = [];
-  #unreadBytes = 0;
+  #bytes = 0;
   #parts: string[] = [];
   #isPlain = true;
   #isFinished = false;
@@ -34,8 +38,9 @@ export class Delivered {
   openBlock: number | null = null;
   nextBlock = 0;
 
-  constructor(protocol: 'chat' | 'messages') {
+  constructor(protocol: 'chat' | 'messages', isContinued = true) {
     this.protocol = protocol;
+    this.isContinued = isContinued;
   }
 
   get text(): string {
@@ -49,15 +54,18 @@ export class Delivered {
     return this.#isPlain && !this.#isFinished && this.#parts.length > 0;
   }
 
+  /** Returns whether another upstream may be asked for the whole answer again. */
+  get canBeRepeated(): boolean {
+    return this.canBeContinued && this.#bytes <= REPEATED_BYTES_MAX;
+  }
+
   /** Keeps what the client gets; it is read when the answer breaks off. `bytes` are whole events, without an error. */
   keep(bytes: Uint8Array): void {
-    if (this.#unreadBytes + bytes.byteLength > KEPT_BYTES_MAX) {
-      this.#isPlain = false;
-      this.#unread.length = 0;
-      return;
-    }
-    this.#unread.push(bytes);
-    this.#unreadBytes += bytes.byteLength;
+    this.#bytes += bytes.byteLength;
+    if (this.#bytes <= (this.isContinued ? KEPT_BYTES_MAX : REPEATED_BYTES_MAX))
+      return void this.#unread.push(bytes);
+    this.#isPlain = false;
+    this.#unread.length = 0;
   }
 
   #settle(): void {
@@ -151,20 +159,17 @@ function isEmpty(value: unknown): boolean {
 }
 
 /** Returns a reader of what a stream of this request delivers; null where its answer must not be continued: structured output, thinking, several choices, tools of the provider. */
-export function deliveredOf({
-  protocol,
-  body,
-  choices,
-  serverTools,
-  isStream,
-}: Ask): Delivered | null {
+export function deliveredOf(
+  { protocol, body, choices, serverTools, isStream }: Ask,
+  isContinued = true,
+): Delivered | null {
   if (!isStream || choices !== 1 || serverTools.length > 0) return null;
   if (protocol !== 'chat' && protocol !== 'messages') return null;
   const last = record(list(body['messages']).at(-1));
   // The client sent a prefill of its own: what follows it is no answer by itself.
   if (last['role'] === 'assistant') return null;
   const isRefused = protocol === 'chat' ? isStructuredChat(body) : isStructuredMessage(body);
-  return isRefused || asksForThinking(body) ? null : new Delivered(protocol);
+  return isRefused || asksForThinking(body) ? null : new Delivered(protocol, isContinued);
 }
 
 function isStructuredChat(body: JsonRecord): boolean {

@@ -7,14 +7,18 @@ export type Seam = { kind: 'more' } | { kind: 'false' } | { kind: 'true'; overla
 const MORE: Seam = { kind: 'more' };
 const FALSE: Seam = { kind: 'false' };
 
-/** Judges the beginning of a continuation: it is true where it repeats the anchor, character by character. `isWhole`: nothing follows the beginning. */
+/**
+ * Judges the beginning of a continuation: it is true where it repeats the anchor, character by character, but for white space before the first word.
+ * `isWhole`: nothing follows the beginning.
+ */
 export function judgeSeam(anchor: string, beginning: string, isWhole: boolean): Seam {
   const said = beginning.trimStart();
   const lead = beginning.length - said.length;
-  const words = anchor.trimEnd();
+  const own = anchor.trimStart();
+  const words = own.trimEnd();
   if (lead > LEAD_MAX || !said.startsWith(words.slice(0, said.length))) return FALSE;
   if (said.length < words.length) return isWhole ? FALSE : MORE;
-  const overlap = spacesOf(anchor.slice(words.length), said.slice(words.length), isWhole);
+  const overlap = spacesOf(own.slice(words.length), said.slice(words.length), isWhole);
   if (typeof overlap !== 'number') return overlap;
   return { kind: 'true', overlap: lead + words.length + overlap };
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { auditBooks, describeFindings, isSound } from '@tollgate/audit';
 import { recordOf } from '../books.ts';
 import { ask, type Seen } from './ask.ts';
+import { FAULTS as BY_NAME } from './faults.ts';
 import { MODES_IN_TEXT, MODES_OF_FAULT, MODES_OF_STREAMS, tableOfFaults } from './by-default.ts';
 import { receiptOf, usedByWinner, type Receipt } from './receipt.ts';
 import { PROTOCOLS, TwoUpstreams, type Protocol, type Second } from './two-upstreams.ts';
@@ -15,6 +16,8 @@ const TOLERANCE = 8;
 /** Bounds the tokens of the words that a continuation repeats; the place of a reset decides which they are. */
 const ANCHOR_TOKENS_MAX = 4;
 const FAULTS = tableOfFaults();
+/** Lists modes after which the first upstream may bill its attempt. */
+const BILLED = new Set(BY_NAME.filter(({ isBilled }) => isBilled).flatMap(({ modes }) => modes));
 
 interface Case {
   readonly number: number;
@@ -33,7 +36,7 @@ let met: Met[];
 /** Is the charge of an answer that was not broken. */
 let wholeCharge: number;
 
-/** Returns every fault by every protocol and shape, and again before a route that takes a prefill where a stream breaks in its text. */
+/** Returns every fault by every protocol and shape, and again before other second routes where a stream breaks in its text. */
 function cases(): Case[] {
   return Object.entries(MODES_OF_FAULT).flatMap(([number, modes]) =>
     modes.flatMap((mode) =>
@@ -45,7 +48,7 @@ function cases(): Case[] {
             : [{ ...each, isStream: false, second: 'plain' as const }]),
           { ...each, isStream: true, second: 'plain' as const },
           ...(MODES_IN_TEXT.has(mode)
-            ? (['prefill', 'hosted'] as const).map((second) => ({
+            ? (['other', 'prefill', 'hosted'] as const).map((second) => ({
                 ...each,
                 isStream: true,
                 second,
@@ -63,7 +66,7 @@ beforeAll(async () => {
   const models = await two.addModels(
     all.map(({ number, mode, protocol, second }) => ({
       protocol,
-      modes: [mode, 'ok'],
+      modes: [mode, second === 'other' ? 'reworded' : 'ok'],
       second,
       ...(number === 16 && { window: LARGE_WINDOW }),
     })),
@@ -96,9 +99,10 @@ describe.each(FAULTS)('$number $fault, with default settings', ({ number, json, 
   test('a client sees what the table says, and pays for what it got', async () => {
     for (const each of met.filter((one) => one.number === number)) {
       const cell = each.isStream ? stream : json;
-      if (cell === 'answered' || !MODES_IN_TEXT.has(each.mode)) await expectAnswer(each);
+      if (cell === 'answered' || !MODES_IN_TEXT.has(each.mode) || each.second === 'plain')
+        await expectAnswer(each);
       // This fault breaks in the text of a stream.
-      else if (each.second !== 'plain') await expectContinuation(each);
+      else if (each.second !== 'other') await expectContinuation(each);
       else await expectError(each);
     }
   });
@@ -113,9 +117,10 @@ function cleanFaults(isAsked: (each: Met) => boolean): number {
   ).length;
 }
 
-test('all 16 faults are clean by default where a route takes a prefill, and 12 before any other', () => {
-  expect(cleanFaults(isBestRoute)).toBe(16);
-  expect(cleanFaults(({ second }) => second === 'plain')).toBe(12);
+test('all 16 faults are clean by default where a route takes a prefill or says the same again, and 12 before one that says something else', () => {
+  for (const best of ['plain', 'prefill', 'hosted'] as const)
+    expect([best, cleanFaults(isBefore(best))]).toEqual([best, 16]);
+  expect(cleanFaults(isBefore('other'))).toBe(12);
 });
 
 test('no fault ends as an answer that looks complete and is not', () => {
@@ -127,8 +132,9 @@ test('the books close afterwards', async () => {
   expect(isSound(findings) ? '' : describeFindings(findings)).toBe('');
 }, 60_000);
 
-function isBestRoute({ isStream, mode, second }: Met): boolean {
-  return !isStream || !MODES_IN_TEXT.has(mode) || second !== 'plain';
+/** A second route makes a difference where a stream breaks in its text. */
+function isBefore(second: Second): (each: Met) => boolean {
+  return (each) => !each.isStream || !MODES_IN_TEXT.has(each.mode) || each.second === second;
 }
 
 async function expectAnswer({ seen, receipt, ...asked }: Met): Promise<void> {
@@ -138,6 +144,11 @@ async function expectAnswer({ seen, receipt, ...asked }: Met): Promise<void> {
     outcome: 'completed',
     charge: await usedByWinner(two, seen.rid),
     route: [{ error: expect.any(String) }, { status: 200 }],
+  });
+  // The installation pays it.
+  expect({ ...asked, isBilled: receipt.route[0]?.cost !== undefined }).toEqual({
+    ...asked,
+    isBilled: BILLED.has(asked.mode) || MODES_IN_TEXT.has(asked.mode),
   });
 }
 

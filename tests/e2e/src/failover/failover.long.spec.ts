@@ -45,7 +45,8 @@ async function askAll(
   {
     into = outcomes,
     shapesOf = [false, true],
-  }: { into?: Outcome[] | null; shapesOf?: boolean[] } = {},
+    second = 'ok',
+  }: { into?: Outcome[] | null; shapesOf?: boolean[]; second?: string } = {},
 ): Promise<Asked[]> {
   const shapes = modes.flatMap((mode) =>
     PROTOCOLS.flatMap((protocol) => shapesOf.map((isStream) => ({ mode, protocol, isStream }))),
@@ -53,7 +54,7 @@ async function askAll(
   const models = await two.addModels(
     shapes.map(({ mode, protocol }) => ({
       protocol,
-      modes: [mode, 'ok'],
+      modes: [mode, second],
       failover: POLICIES[policy],
       ...(window !== undefined && { window }),
     })),
@@ -145,11 +146,12 @@ describe.each(BREAKS)(
   (fault) => {
     const inStreams = { into: breaks, shapesOf: [true] };
 
-    test('ends with an error, charged for what was delivered', async () => {
-      for (const { seen } of await askAll(fault, 'default', inStreams)) {
+    test('ends with an error where that says something else, charged for what was delivered', async () => {
+      const asked = await askAll(fault, 'default', { ...inStreams, second: 'reworded' });
+      for (const { seen } of asked) {
         expect(seen).toMatchObject({ status: 200, isWhole: false, isFalseSuccess: false });
         const { outcome, charge, route } = await receiptOf(two, seen.rid);
-        expect([outcome, route.length]).toEqual(['upstream_interrupted', 1]);
+        expect([outcome, route.length]).toEqual(['upstream_interrupted', 2]);
         expect(charge).toBeGreaterThan(0);
       }
     }, 60_000);

@@ -14,8 +14,8 @@ const PREFILL_MODELS = { prefill: 'claude-3-5-haiku', hosted: 'us.anthropic.clau
 export const PROTOCOLS = ['chat', 'messages'] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
-/** For `prefill` the second route is a model of Anthropic's protocol that takes a prefill; for `hosted` it is one of Bedrock; for `plain` it is one of the client's protocol that takes none. */
-export type Second = 'plain' | keyof typeof PREFILL_MODELS;
+/** For `prefill` the second route is a model of Anthropic's protocol that takes a prefill; for `hosted` it is one of Bedrock; for `plain` it is one of the client's protocol that takes none and says the same; for `other` it is one that says something else. */
+export type Second = 'plain' | 'other' | keyof typeof PREFILL_MODELS;
 
 export interface ModelSpec {
   readonly protocol: Protocol;
@@ -121,6 +121,7 @@ export class TwoUpstreams {
     at?: number,
   ): Promise<string> {
     const [first, second] = modes;
+    const takesNone = kind === 'plain' || kind === 'other';
     const { admin } = this.tollgate;
     this.#count += 1;
     const name = `failover-${this.#count}`;
@@ -147,8 +148,8 @@ export class TwoUpstreams {
         upstream_id:
           kind === 'hosted'
             ? await this.#hosted()
-            : this.#upstreams.second[kind === 'plain' ? protocol : 'messages'],
-        upstream_model: `${kind === 'plain' ? 'second' : PREFILL_MODELS[kind]}:${second}`,
+            : this.#upstreams.second[takesNone ? protocol : 'messages'],
+        upstream_model: `${takesNone ? 'second' : PREFILL_MODELS[kind]}:${second}`,
         priority: 2,
         ...(window !== undefined && { context_window: window }),
       });

@@ -87,8 +87,8 @@ export interface AnswerMeter {
   readonly stopReason: StopReason | null;
   /** Returns the possible cost of the attempt in progress for the installation, by the gateway's own count. */
   costSoFar(): AttemptCost;
-  /** Returns the cost for the installation of an attempt that continues an answer: its prompt, and the output that the client had already or does not get. */
-  costOfContinued(): AttemptCost;
+  /** Returns the cost for the installation of an attempt that ends a cut answer: its prompt, and the output that the client had already or does not get. Null where it is the whole answer of the client, who pays it. */
+  costOfContinued(): AttemptCost | null;
   /** The request failed permanently after its stream had begun: reports the error in the stream. */
   fail(error: unknown): void;
   /** Ends the answer now, in its protocol's words: the node stops and waits no longer. */

@@ -1,11 +1,28 @@
 import { outputTokensOf, type TokenUsage } from '@tollgate/contracts';
 import { countTokens } from '@tollgate/metering/token-counter';
-import { continuationAsk, type Ask, type Delivered, type UpstreamError } from '@tollgate/protocols';
+import {
+  continuationAsk,
+  type Ask,
+  type ContinuationAsk,
+  type Delivered,
+  type UpstreamError,
+} from '@tollgate/protocols';
 import type { Candidate } from '../../snapshot/routing-index.ts';
 import { UpstreamFailure } from '../../upstream/upstream-failure.ts';
 import type { Metered } from './answer-meter.ts';
 import type { Splice } from './splice.ts';
 import type { Counted } from './counted.ts';
+
+/** `rest`: the upstream is asked to write on. `again`: it is asked for the whole answer, of which the client gets what it does not have. */
+export type Way = 'rest' | 'again';
+
+interface RestAsked {
+  readonly candidate: Candidate;
+  readonly way: Way;
+  readonly outputLimit: number;
+  readonly mayPrefill: boolean;
+  readonly rid: string;
+}
 
 /** The upstream broke off in the middle of an answer that another one may continue. The client knows nothing of it yet. */
 export class CutAnswer extends UpstreamFailure {
@@ -20,16 +37,19 @@ export class CutAnswer extends UpstreamFailure {
     {
       delivered,
       counted,
+      isRefused,
       resume,
       end,
     }: {
       delivered: Delivered;
       counted: Counted | Promise<Counted>;
+      /** Is true when the gateway refused the attempt as no continuation. */
+      isRefused: boolean;
       resume: (splice: Splice) => void;
       end: (counted: Counted, error: UpstreamError) => Metered;
     },
   ) {
-    super(broken, { evidence: 'unknown' });
+    super(broken, { evidence: isRefused ? 'given_up' : 'unknown' });
     this.#delivered = delivered;
     this.#counted = counted;
     this.#resume = resume;
@@ -38,31 +58,39 @@ export class CutAnswer extends UpstreamFailure {
     if (counted instanceof Promise) counted.catch(() => undefined);
   }
 
-  /** Returns the request by which this candidate continues the answer, within what remains of the limit (tokens); null where no more tokens remain than the anchor takes, or where the text has no anchor. */
+  /** Returns the request by which this candidate ends the answer, within what remains of the limit (tokens); null where no more tokens remain than the anchor takes, or where the text has no anchor. */
   async askOf(
     ask: Ask,
-    {
-      candidate: { route, upstream },
-      outputLimit,
-      mayPrefill,
-      rid,
-    }: { candidate: Candidate; outputLimit: number; mayPrefill: boolean; rid: string },
+    { outputLimit, rid, ...asked }: RestAsked,
   ): Promise<{ ask: Ask; outputLimit: number; isPrefill: boolean } | null> {
     const charged: TokenUsage = (await this.#counted).usage;
-    const outputTokens = outputLimit - outputTokensOf(charged);
-    if (outputTokens < 1) return null;
+    const left = outputLimit - outputTokensOf(charged);
+    const rest = left < 1 ? null : this.#restOf(ask, asked);
+    if (!rest) return null;
+    const { anchor, isPrefill } = rest;
+    // The whole answer has the whole limit.
+    const outputTokens = asked.way === 'again' ? outputLimit : left;
+    if (outputTokens <= countTokens(anchor)) return null;
+    this.#resume({
+      ...{ rid, delivered: this.#delivered, anchor, isWhole: asked.way === 'again' },
+      ...{ charged, prompt: rest.ask.prompt, outputTokens },
+    });
+    return { ask: rest.ask, outputLimit: outputTokens, isPrefill };
+  }
+
+  #restOf(
+    ask: Ask,
+    { candidate: { route, upstream }, way, mayPrefill }: Omit<RestAsked, 'outputLimit' | 'rid'>,
+  ): ContinuationAsk | null {
     const delivered = this.#delivered;
-    const continuation = continuationAsk(ask, {
+    if (way === 'again')
+      return delivered.canBeRepeated ? { ask, anchor: delivered.text, isPrefill: false } : null;
+    return continuationAsk(ask, {
       delivered: delivered.text,
       upstreamProtocol: upstream.protocol,
       upstreamModel: route.upstream_model,
       mayPrefill,
     });
-    if (!continuation) return null;
-    const { ask: rest, anchor, isPrefill } = continuation;
-    if (outputTokens <= countTokens(anchor)) return null;
-    this.#resume({ rid, delivered, anchor, charged, prompt: rest.prompt, outputTokens });
-    return { ask: rest, outputLimit: outputTokens, isPrefill };
   }
 
   /** Ends the stream as one that broke: no upstream continues it. */

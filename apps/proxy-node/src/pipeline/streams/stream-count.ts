@@ -86,9 +86,10 @@ export class StreamCount {
     return this.#tally.costSoFar(this.#reported());
   }
 
-  costOfContinued(): AttemptCost {
+  costOfContinued(): AttemptCost | null {
     const { isWithheld = false, overlap = '' } = this.#reader() ?? {};
     const cost = this.costSoFar();
+    if (this.#isWholeAnswer) return null;
     return isWithheld ? cost : { ...cost, output_tokens: countTokens(overlap) };
   }
 
@@ -133,7 +134,7 @@ export class StreamCount {
   #ended(counted: Counted, outcome: Outcome): Counted {
     if (this.#ceiling?.isPassed()) counted.doubt ??= 'output_beyond_limit';
     // The first piece has no report of its own.
-    if (this.#splice)
+    if (this.#splice && !this.#isWholeAnswer)
       return { ...counted, usage: this.#delivered(counted.usage), basis: 'estimated' };
     if (outcome === 'completed' && counted.basis === 'reported')
       this.#context.reasoning.observe({
@@ -160,12 +161,19 @@ export class StreamCount {
 
   /** The customer pays the prompt of the first piece, and the output of both. */
   #whole(usage: TokenUsage): TokenUsage {
-    return this.#splice ? withMoreOutput(this.#splice.charged, usage) : usage;
+    return this.#splice && !this.#splice.isWhole
+      ? withMoreOutput(this.#splice.charged, usage)
+      : usage;
+  }
+
+  /** The client has the attempt's answer as a whole, some of it since before the cut. */
+  get #isWholeAnswer(): boolean {
+    return (this.#splice?.isWhole ?? false) && !this.#reader()?.isWithheld;
   }
 
   /** Returns the usage of `#whole` without what was generated and not delivered. */
   #delivered(usage: TokenUsage): TokenUsage {
-    if (!this.#splice) return usage;
+    if (!this.#splice || this.#isWholeAnswer) return usage;
     const { isWithheld = false, overlap = '' } = this.#reader() ?? {};
     if (isWithheld) return this.#splice.charged;
     const output = Math.max(0, usage.output - countTokens(overlap));

@@ -110,7 +110,7 @@ export class StreamMeter implements AnswerMeter, BodyConsumer, Ticking {
     return this.#parts.count.costSoFar();
   }
 
-  costOfContinued(): AttemptCost {
+  costOfContinued(): AttemptCost | null {
     return this.#parts.count.costOfContinued();
   }
 
@@ -266,6 +266,7 @@ export class StreamMeter implements AnswerMeter, BodyConsumer, Ticking {
     return new CutAnswer(errorOf(failure, this.#parts.reader), {
       delivered: this.#context.delivered as Delivered,
       counted: this.#parts.count.atEnd('upstream_interrupted'),
+      isRefused: this.#parts.reader?.isRefused ?? false,
       resume: (splice) => (this.#splice = splice),
       end: (counted, error) => {
         this.close();
@@ -285,9 +286,8 @@ export class StreamMeter implements AnswerMeter, BodyConsumer, Ticking {
     else this.#answer?.call.abort(closing);
     this.#answer?.close(failure ?? failureOf(outcome, reader));
     const { reply } = this.#context;
-    const firstTokenMs = this.#firstTokenMs;
     report(this.#parts.count.atEnd(outcome), this.#take(), (counted) =>
-      meteredEnd(reply, { outcome, counted, firstTokenMs, ...ending }),
+      meteredEnd(reply, { outcome, counted, firstTokenMs: this.#firstTokenMs, ...ending }),
     );
   }
 

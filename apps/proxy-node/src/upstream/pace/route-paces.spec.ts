@@ -110,10 +110,10 @@ describe('an attempt that is watched', () => {
     ]);
   });
 
-  test('is given up late where its answer cannot be continued', () => {
+  test('is given up after a fixed silence where no other upstream can write on', () => {
     const stream = fast(false);
     stream.sawContent(100);
-    expect([stream.isOutpaced(60_000, 20_000), stream.isOutpaced(60_000, 20_001)]).toEqual([
+    expect([stream.isOutpaced(60_000, 15_000), stream.isOutpaced(60_000, 15_001)]).toEqual([
       false,
       true,
     ]);

@@ -5,8 +5,6 @@ const SLOWEST = 0.99;
 const SLACK = 1.5;
 /** The slowest sample is computed again after this many new ones. */
 const STALE_AFTER = 10;
-/** A silence that no other upstream can continue may last this long. */
-const SILENCE_MAX_MS = 20_000;
 /** Holds the bounds of the size classes: prompt tokens of a stream, or possible output tokens of a JSON answer. */
 const CLASSES = [1_024, 8_192, 65_536] as const;
 /** From this class on, JSON answers may take minutes. */
@@ -31,7 +29,7 @@ interface PaceBounds {
   readonly silence: Bounds;
 }
 
-const SILENCE: Bounds = { startMs: 15_000, minMs: 3_000, maxMs: SILENCE_MAX_MS };
+const SILENCE: Bounds = { startMs: 15_000, minMs: 3_000, maxMs: 20_000 };
 const OF_STREAMS: PaceBounds = {
   content: { startMs: 15_000, minMs: 3_000, maxMs: 15_000 },
   silence: SILENCE,
@@ -156,7 +154,7 @@ export class RoutePace {
 export interface PacedStake {
   /** Counts the tokens that its provider may bill if the attempt is abandoned. */
   readonly tokens: number;
-  /** Is true when another upstream may continue its answer; otherwise a silence is cut only late. */
+  /** Is true when another upstream may write the rest of its answer; otherwise its silence is not judged by its pace. */
   readonly isContinued: boolean;
   /** Returns true when no other route would be asked: the client has left, or the node stops. */
   isOver(): boolean;
@@ -174,7 +172,7 @@ export class PacedAttempt {
   constructor(pace: RoutePace, stake: PacedStake) {
     this.#pace = pace;
     this.#stake = stake;
-    this.#silenceMs = stake.isContinued ? pace.silenceMs : SILENCE_MAX_MS;
+    this.#silenceMs = stake.isContinued ? pace.silenceMs : SILENCE.startMs;
   }
 
   sawContent(afterMs: number): void {

@@ -1,0 +1,19 @@
+import { asksForThread, deliveredOf, takesPrefill, type Delivered } from '@tollgate/protocols';
+import type { Asked } from '../request/parse.ts';
+
+/**
+ * Returns what keeps an answer that another upstream may end when it breaks off: as the model says, and by default where it has another route, which writes
+ * on where it continues a prefill natively, and else may say the same again. Null where none may.
+ */
+export function keptAnswer({ ask, model: { failover }, candidates }: Asked): Delivered | null {
+  // Its own upstream alone has the conversation under the answer's id, and keeps all of an answer or none.
+  if (asksForThread(ask)) return null;
+  if (failover?.continues !== undefined) return failover.continues ? deliveredOf(ask) : null;
+  if (!ask.isStream || (failover?.replay ?? 'always') !== 'always') return null;
+  const routes = candidates.reduce((count, group) => count + group.length, 0);
+  if (routes < 2) return null;
+  const isContinued = candidates.some((group) =>
+    group.some(({ route, upstream }) => takesPrefill(upstream, route)),
+  );
+  return deliveredOf(ask, isContinued);
+}
