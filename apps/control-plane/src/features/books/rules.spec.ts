@@ -126,6 +126,11 @@ describe('books that close', () => {
       `SET delta = charge WHERE rid = '${reaped}' AND seq = 1`,
       'corrections',
     ],
+    [
+      'a correction of less than the charge',
+      `SET delta = delta - 1 WHERE rid = '${reaped}' AND seq = 1`,
+      'corrections',
+    ],
   ])('%s is found', async (_what, damage, rule) => {
     expect(await brokenBy((tx) => tx.query(`UPDATE usage_events ${damage}`))).toEqual([rule]);
   });
@@ -133,6 +138,7 @@ describe('books that close', () => {
   test.each([
     ['an expired hold that gave tokens back', 'delta = -delta', ['corrections', 'expired_holds']],
     ['an expired hold with a charge of its own', 'charge = delta', ['expired_holds']],
+    ['an expired hold after its final', 'seq = 2', ['expired_holds']],
   ])('%s is found', async (_what, damage, rules) => {
     const sql = `UPDATE usage_events SET ${damage} WHERE rid = '${reaped}' AND kind = 'reap'`;
     expect(await brokenBy((tx) => tx.query(sql))).toEqual(rules);
@@ -164,6 +170,25 @@ describe('books that close', () => {
     ],
   ])('%s is found', async (_what, damage, rules) => {
     expect(await brokenBy((tx) => tx.query(`UPDATE token_lots SET ${damage}`))).toEqual(rules);
+  });
+
+  test.each([
+    [
+      'a purchase that the wallet paid otherwise',
+      'ledger_entries',
+      "amount = amount + sign(amount) FROM ledger_transactions t WHERE t.id = transaction_id AND t.kind = 'renew'",
+    ],
+    [
+      'a lot of other tokens than its credit',
+      'token_credits',
+      'delta = delta + 1 WHERE delta = 1000',
+    ],
+  ])('%s is found', async (_what, table, damage) => {
+    const broken = await brokenBy(async (tx) => {
+      await tx.query("SET LOCAL session_replication_role = 'replica'");
+      await tx.query(`UPDATE ${table} SET ${damage}`);
+    });
+    expect(broken).toContain('purchases');
   });
 
   test('a refund of the whole lot is found though the wallet got as much', async () => {
