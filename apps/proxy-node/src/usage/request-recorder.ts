@@ -24,7 +24,8 @@ import { SetAsideJournals } from '../journal/set-aside-journals.ts';
 import { RedisHealth } from './redis-health.ts';
 import { settlingPort } from './signed-metering.ts';
 import { pause, SYSTEM_TIMERS, type Clock, type Timers } from '../timers.ts';
-import { Settler, type PendingFinal } from './settling/settler.ts';
+import type { Replayed } from './settling/final-step.ts';
+import { PendingFinal, Settler, type JournalledFinal } from './settling/settler.ts';
 
 /** This many finals take about 300 MB; more would endanger the running streams. An hour without PostgreSQL at 50 requests a second fits. */
 const BACKLOG_MAX = 200_000;
@@ -142,7 +143,7 @@ export class RequestRecorder implements UsageRecorder, HoldEnding {
       isReachable: () => this.#redis.isReachable,
       onAcknowledged: (final, seq) => this.#noteAcknowledged(final, seq),
       onForgotten: (final) => this.#journal.release(final.place),
-      onSettled: ({ rid, final }) => (this.failOpen.taken(rid), this.#relay.wake(final.account_id)),
+      onSettled: ({ rid, accountId }) => (this.failOpen.taken(rid), this.#relay.wake(accountId)),
       onFenced: (final, by) => this.#handOver(final, by),
     });
   }
@@ -268,16 +269,14 @@ export class RequestRecorder implements UsageRecorder, HoldEnding {
   }
 
   #journalFinal(
-    request: { rid: string; epoch: string; final: UsageFinal; atMs: number },
+    request: JournalledFinal,
     onWritten: () => void = () => undefined,
-    replayed?: Parameters<Settler['add']>[1],
+    replayed?: Replayed,
   ): void {
-    const { rid, epoch, final, atMs } = request;
-    const payload = JSON.stringify(final);
-    const pending: PendingFinal = { rid, epoch, final, payload, atMs, place: 0 };
+    const pending = new PendingFinal(request, replayed);
     pending.place = this.#journal.appendLive(finalLine(pending), () => {
       onWritten();
-      this.#settler.add(pending, replayed);
+      this.#settler.add(pending);
     });
   }
 

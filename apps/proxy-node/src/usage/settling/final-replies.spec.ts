@@ -1,12 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import type { SettleReply } from '@tollgate/keyspace';
-import {
-  finalStep,
-  startFinal,
-  type FinalAction,
-  type FinalEvent,
-  type FinalState,
-} from './final-step.ts';
+import { FinalState, finalStep, type FinalAction, type FinalEvent } from './final-step.ts';
 
 const STARTED: FinalEvent = { kind: 'started' };
 const FAILED: FinalEvent = { kind: 'failed', spread: 0.5 };
@@ -22,22 +16,18 @@ const acknowledged = (seq: number): FinalEvent => ({ kind: 'acknowledged', seq }
 
 /** Returns, for all events in their order, each with its moment, the state and every action so far. */
 function after(...events: [number, FinalEvent][]): { state: FinalState; actions: FinalAction[] } {
-  let state: FinalState = startFinal();
+  const state = new FinalState();
   const actions: FinalAction[] = [];
-  for (const [now, event] of events) {
-    const [next, asked] = finalStep(state, event, now);
-    state = next;
-    actions.push(...asked);
-  }
+  for (const [now, event] of events) actions.push(...finalStep(state, event, now));
   return { state, actions };
 }
 
 test('a final begins ready, and as one that may have been settled where a journal brought it', () => {
-  expect(startFinal()).toEqual({
+  expect(new FinalState()).toEqual({
     ...{ stage: 'ready', carriedBy: null, seen: [], reEmit: false, dueAtMs: 0, failures: 0 },
     ...{ reEmits: 0, acknowledgedAtMs: null, fencedBy: null },
   });
-  expect(startFinal({ isReplayed: true, acknowledgedAtMs: 7 })).toMatchObject({
+  expect(new FinalState({ isReplayed: true, acknowledgedAtMs: 7 })).toMatchObject({
     ...{ reEmit: true, acknowledgedAtMs: 7 },
   });
 });
@@ -99,8 +89,9 @@ describe('after a reply', () => {
     expect(overtaken([0], settled('reaped')).state.stage).toBe('owed');
     // It came between two calls, and nothing was emitted again since.
     const between = after([0, STARTED], [0, fenced('epoch')], [1, acknowledged(0)], [2, DUE]);
-    const [asked] = finalStep(between.state, STARTED, 2);
-    expect(finalStep(asked, DUPLICATE, 3)[0].stage).toBe('kept');
+    finalStep(between.state, STARTED, 2);
+    finalStep(between.state, DUPLICATE, 3);
+    expect(between.state.stage).toBe('kept');
   });
 
   test('what was acknowledged before is kept, and its time begins again', () => {

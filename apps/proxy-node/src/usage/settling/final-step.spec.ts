@@ -2,12 +2,11 @@ import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { SettleReply } from '@tollgate/keyspace';
 import {
+  FinalState,
   finalStep,
   isUnsent,
-  startFinal,
   type FinalAction,
   type FinalEvent,
-  type FinalState,
 } from './final-step.ts';
 
 const STARTED: FinalEvent = { kind: 'started' };
@@ -24,13 +23,9 @@ const acknowledged = (seq: number): FinalEvent => ({ kind: 'acknowledged', seq }
 
 /** Returns, for all events in their order, each with its moment, the state and every action so far. */
 function after(...events: [number, FinalEvent][]): { state: FinalState; actions: FinalAction[] } {
-  let state: FinalState = startFinal();
+  const state = new FinalState();
   const actions: FinalAction[] = [];
-  for (const [now, event] of events) {
-    const [next, asked] = finalStep(state, event, now);
-    state = next;
-    actions.push(...asked);
-  }
+  for (const [now, event] of events) actions.push(...finalStep(state, event, now));
   return { state, actions };
 }
 
@@ -39,11 +34,11 @@ describe('a final that Redis takes', () => {
     const owed = after([0, STARTED], [10, settled('open')]);
     expect(owed).toMatchObject({ state: { stage: 'owed', dueAtMs: 8_010 } });
     expect(owed.actions).toEqual([{ kind: 'settled' }]);
-    const [kept, actions] = finalStep(owed.state, acknowledged(0), 20);
-    expect(kept).toMatchObject({ stage: 'kept', acknowledgedAtMs: 20 });
+    const actions = finalStep(owed.state, acknowledged(0), 20);
+    expect(owed.state).toMatchObject({ stage: 'kept', acknowledgedAtMs: 20 });
     expect(actions).toEqual([{ kind: 'acknowledged', seq: 0 }]);
-    const [forgotten, last] = finalStep(kept, DUE, 15_020);
-    expect([forgotten.stage, last]).toEqual(['forgotten', [{ kind: 'forgotten' }]]);
+    const last = finalStep(owed.state, DUE, 15_020);
+    expect([owed.state.stage, last]).toEqual(['forgotten', [{ kind: 'forgotten' }]]);
   });
 
   test('is not acknowledged by the event of the reaper', () => {
@@ -63,11 +58,11 @@ describe('a final that Redis takes', () => {
   });
 
   test('is emitted again at growing intervals of at most five minutes', () => {
-    let { state } = after([0, STARTED], [0, settled('open')]);
+    const { state } = after([0, STARTED], [0, settled('open')]);
     const waits: number[] = [];
     for (let round = 0; round < 8; round += 1) {
       const now = state.dueAtMs;
-      for (const event of [DUE, STARTED, DUPLICATE]) [state] = finalStep(state, event, now);
+      for (const event of [DUE, STARTED, DUPLICATE]) finalStep(state, event, now);
       waits.push(state.dueAtMs - now);
     }
     expect(waits).toEqual([16_000, 32_000, 64_000, 128_000, 256_000, 300_000, 300_000, 300_000]);
@@ -76,15 +71,19 @@ describe('a final that Redis takes', () => {
 
 describe('a final that Redis does not take', () => {
   test('is tried again after growing delays, and its event is emitted again', () => {
-    let state: FinalState = startFinal();
+    const state = new FinalState();
     const waits: number[] = [];
     for (let round = 0; round < 8; round += 1) {
-      for (const event of [STARTED, FAILED]) [state] = finalStep(state, event, 0);
+      for (const event of [STARTED, FAILED]) finalStep(state, event, 0);
       waits.push(state.dueAtMs);
-      [state] = finalStep(state, DUE, 0);
+      finalStep(state, DUE, 0);
     }
     expect(waits).toEqual([100, 200, 400, 800, 1_600, 3_200, 5_000, 5_000]);
-    expect([state.reEmit, isUnsent(state), isUnsent(startFinal())]).toEqual([true, false, true]);
+    expect([state.reEmit, isUnsent(state), isUnsent(new FinalState())]).toEqual([
+      true,
+      false,
+      true,
+    ]);
   });
 
   test('is handed over once for each reason', () => {
@@ -176,12 +175,10 @@ test('a final is acknowledged at most once and forgotten only after that, in any
   const isReply = ({ kind }: FinalEvent): boolean => kind === 'replied' || kind === 'failed';
   fc.assert(
     fc.property(fc.array(event, { maxLength: 40 }), (events) => {
-      let state: FinalState = startFinal();
+      const state = new FinalState();
       const kinds: string[] = [];
       const take = (next: FinalEvent): void => {
-        const [stepped, actions] = finalStep(state, next, kinds.length);
-        state = stepped;
-        kinds.push(...actions.map(({ kind }) => kind));
+        kinds.push(...finalStep(state, next, kinds.length).map(({ kind }) => kind));
       };
       for (const next of events) {
         if (state.stage === 'forgotten') break;

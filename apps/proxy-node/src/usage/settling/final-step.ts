@@ -19,26 +19,37 @@ const RE_EMIT_MAX_MS = 300_000;
  */
 export type FinalStage = 'ready' | 'settling' | 'later' | 'owed' | 'kept' | 'forgotten';
 
-/** Holds the state of a final on its way from the journal to PostgreSQL. Times are those of one clock. */
-export interface FinalState {
-  readonly stage: FinalStage;
+/** One from before a restart may have been settled then, so it is emitted again. */
+export interface Replayed {
+  readonly isReplayed?: boolean;
+  readonly acknowledgedAtMs?: number | null;
+}
+
+/** Holds the state of a final on its way from the journal to PostgreSQL. Times are those of one clock. `finalStep` alone changes it. */
+export class FinalState {
+  stage: FinalStage = 'ready';
   /**
    * Is the number of the event that carries this final, which the reply contains; null while it is unknown. An acknowledgement of seq 0 of a reaped hold
    * must not remove its final.
    */
-  readonly carriedBy: number | null;
+  carriedBy: number | null = null;
   /** Lists the acknowledged event numbers while `carriedBy` is unknown. */
-  readonly seen: readonly number[];
+  seen: readonly number[] = NONE_SEEN;
   /** Is true when the next call asks Redis to emit the event again. */
-  readonly reEmit: boolean;
+  reEmit: boolean;
   /** Is the time at which a `later` or `owed` final is due. */
-  readonly dueAtMs: number;
-  readonly failures: number;
-  readonly reEmits: number;
+  dueAtMs = 0;
+  failures = 0;
+  reEmits = 0;
   /** Is the time of the acknowledgement, or of the last time that Redis took it since, because Redis may lose that, too. */
-  readonly acknowledgedAtMs: number | null;
+  acknowledgedAtMs: number | null;
   /** Is the reason of Redis' last permanent refusal; null without one. */
-  readonly fencedBy: FencedBy | null;
+  fencedBy: FencedBy | null = null;
+
+  constructor({ isReplayed = false, acknowledgedAtMs = null }: Replayed = {}) {
+    this.reEmit = isReplayed;
+    this.acknowledgedAtMs = acknowledgedAtMs;
+  }
 }
 
 /** `spread` is between 0 and 1, so that finals that fail together are not tried again together. */
@@ -62,46 +73,40 @@ export type FinalAction =
   | { kind: 'fenced'; by: FencedBy }
   | { kind: 'forgotten' };
 
-type Step = readonly [FinalState, readonly FinalAction[]];
+type Actions = readonly FinalAction[];
 
-/** Starts a final. One from before a restart may have been settled then, so it is emitted again. */
-export function startFinal({ isReplayed = false, acknowledgedAtMs = null as number | null } = {}) {
-  return {
-    stage: 'ready',
-    carriedBy: null,
-    seen: [],
-    reEmit: isReplayed,
-    dueAtMs: 0,
-    failures: 0,
-    reEmits: 0,
-    acknowledgedAtMs,
-    fencedBy: null,
-  } as const satisfies FinalState;
-}
+// These are made once, as finals are kept by the ten thousand.
+const NONE_SEEN: readonly number[] = [];
+const NONE: Actions = [];
+const SETTLED: Actions = [{ kind: 'settled' }];
+const FORGOTTEN: Actions = [{ kind: 'forgotten' }];
 
 /** Returns whether it was certainly not sent to Redis. */
 export function isUnsent({ failures, reEmit }: FinalState): boolean {
   return failures === 0 && !reEmit;
 }
 
-/** Brings one final into Redis and keeps it until PostgreSQL has it. It is pure: `now` comes with each event, and the caller makes the calls. */
-export function finalStep(state: FinalState, event: FinalEvent, now: number): Step {
+/** Brings one final into Redis and keeps it until PostgreSQL has it. Pure but for `state`, which it changes: `now` comes with each event, and the caller acts. */
+export function finalStep(state: FinalState, event: FinalEvent, now: number): Actions {
   switch (event.kind) {
     case 'started':
-      return idle({ ...state, stage: 'settling', seen: state.reEmit ? [] : state.seen });
+      state.stage = 'settling';
+      if (state.reEmit) state.seen = NONE_SEEN;
+      return NONE;
     case 'replied':
       return replied(state, event, now);
     case 'failed':
-      return idle(failed(state, event.spread, now));
+      return failed(state, event.spread, now);
     case 'due':
       return due(state);
     case 'replay':
-      return idle(replayed(state));
+      return replayed(state);
     case 'acknowledged':
-      if (state.acknowledgedAtMs !== null) return idle(state);
-      return acknowledged({ ...state, seen: [...state.seen, event.seq] }, now);
+      if (state.acknowledgedAtMs !== null) return NONE;
+      state.seen = [...state.seen, event.seq];
+      return acknowledged(state, now);
     case 'booked':
-      return state.acknowledgedAtMs === null ? booked(state, now) : idle(state);
+      return state.acknowledgedAtMs === null ? booked(state, now) : NONE;
     default:
       return event satisfies never;
   }
@@ -111,89 +116,88 @@ function replied(
   state: FinalState,
   { reply, spread }: { reply: SettleReply; spread: number },
   now: number,
-): Step {
+): Actions {
   if (reply.kind !== 'fenced') return settled(state, { reply, spread }, now);
   if (state.acknowledgedAtMs !== null) return forgotten(state);
-  const delayMs = reply.by === 'age' ? jittered(AGED_RETRY_MS, spread) : FENCED_RETRY_MS;
-  return [
-    { ...state, stage: 'later', dueAtMs: now + delayMs, fencedBy: reply.by },
-    state.fencedBy === reply.by ? [] : [{ kind: 'fenced', by: reply.by }],
-  ];
+  const isKnown = state.fencedBy === reply.by;
+  state.stage = 'later';
+  state.dueAtMs = now + (reply.by === 'age' ? jittered(AGED_RETRY_MS, spread) : FENCED_RETRY_MS);
+  state.fencedBy = reply.by;
+  return isKnown ? NONE : [{ kind: 'fenced', by: reply.by }];
 }
 
 function settled(
-  before: FinalState,
+  state: FinalState,
   { reply, spread }: { reply: Exclude<SettleReply, { kind: 'fenced' }>; spread: number },
   now: number,
-): Step {
+): Actions {
   // A duplicate that was not emitted again may rest on an event that never left the outbox, so the first sweep asks again.
   const waitMs =
-    reply.kind === 'duplicate' && !before.reEmit
+    reply.kind === 'duplicate' && !state.reEmit
       ? 0
-      : Math.min(RE_EMIT_MAX_MS, RE_EMIT_FIRST_MS * 2 ** Math.min(before.reEmits, 10));
-  const state: FinalState = {
-    ...before,
-    stage: before.acknowledgedAtMs === null ? 'owed' : 'kept',
-    carriedBy: reply.kind === 'settled' ? (reply.from === 'reaped' ? 1 : 0) : before.carriedBy,
-    reEmit: false,
-    dueAtMs: now + jittered(waitMs, spread),
-    failures: 0,
-    acknowledgedAtMs: before.acknowledgedAtMs === null ? null : now,
-    fencedBy: null,
-  };
-  const [next, actions] = acknowledged(state, now);
-  return [next, [...actions, { kind: 'settled' }]];
+      : Math.min(RE_EMIT_MAX_MS, RE_EMIT_FIRST_MS * 2 ** Math.min(state.reEmits, 10));
+  const isAcknowledged = state.acknowledgedAtMs !== null;
+  state.stage = isAcknowledged ? 'kept' : 'owed';
+  if (reply.kind === 'settled') state.carriedBy = reply.from === 'reaped' ? 1 : 0;
+  state.reEmit = false;
+  state.dueAtMs = now + jittered(waitMs, spread);
+  state.failures = 0;
+  if (isAcknowledged) state.acknowledgedAtMs = now;
+  state.fencedBy = null;
+  const actions = acknowledged(state, now);
+  return actions.length === 0 ? SETTLED : [...actions, ...SETTLED];
 }
 
 /** The call may have reached Redis despite the error. From now on the node asks for the event again. */
-function failed(state: FinalState, spread: number, now: number): FinalState {
+function failed(state: FinalState, spread: number, now: number): Actions {
   const delayMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(state.failures, 10));
-  return {
-    ...state,
-    stage: 'later',
-    reEmit: true,
-    failures: state.failures + 1,
-    dueAtMs: now + jittered(delayMs, spread),
-  };
+  state.stage = 'later';
+  state.reEmit = true;
+  state.failures += 1;
+  state.dueAtMs = now + jittered(delayMs, spread);
+  return NONE;
 }
 
-function due(state: FinalState): Step {
+function due(state: FinalState): Actions {
   if (state.stage === 'kept') return forgotten(state);
-  if (state.stage === 'later') return idle({ ...state, stage: 'ready' });
-  if (state.stage !== 'owed') return idle(state);
-  return idle({ ...state, stage: 'ready', reEmit: true, reEmits: state.reEmits + 1 });
+  if (state.stage === 'owed') {
+    state.reEmit = true;
+    state.reEmits += 1;
+  } else if (state.stage !== 'later') return NONE;
+  state.stage = 'ready';
+  return NONE;
 }
 
-function replayed(state: FinalState): FinalState {
-  if (state.stage === 'later') return { ...state, stage: 'ready' };
-  const isSettled = state.stage === 'owed' || state.stage === 'kept';
-  return isSettled ? { ...state, stage: 'ready', reEmit: true } : state;
+function replayed(state: FinalState): Actions {
+  const { stage } = state;
+  if (stage !== 'later' && stage !== 'owed' && stage !== 'kept') return NONE;
+  state.stage = 'ready';
+  if (stage !== 'later') state.reEmit = true;
+  return NONE;
 }
 
 /**
  * Decides whether an acknowledgement names the event that carries the final. After a duplicate that is unknown: seq 1 always carries it; seq 0, when
  * it was emitted again, was emitted together with a seq 1 if there is one, which is then in the outbox, too.
  */
-function acknowledged(state: FinalState, now: number): Step {
+function acknowledged(state: FinalState, now: number): Actions {
   const seq = state.carriedBy ?? (state.seen.includes(1) ? 1 : 0);
-  if (state.stage !== 'owed' || !state.seen.includes(seq)) return idle(state);
-  return [{ ...state, stage: 'kept', acknowledgedAtMs: now }, [{ kind: 'acknowledged', seq }]];
+  if (state.stage !== 'owed' || !state.seen.includes(seq)) return NONE;
+  state.stage = 'kept';
+  state.acknowledgedAtMs = now;
+  return [{ kind: 'acknowledged', seq }];
 }
 
-function booked(before: FinalState, now: number): Step {
-  const state = { ...before, acknowledgedAtMs: now };
-  const actions: FinalAction[] = [{ kind: 'acknowledged', seq: state.carriedBy ?? 0 }];
-  if (state.stage === 'owed') return [{ ...state, stage: 'kept' }, actions];
-  if (state.stage !== 'later') return [state, actions];
-  return [{ ...state, stage: 'forgotten' }, [...actions, { kind: 'forgotten' }]];
+function booked(state: FinalState, now: number): Actions {
+  state.acknowledgedAtMs = now;
+  const actions: Actions = [{ kind: 'acknowledged', seq: state.carriedBy ?? 0 }];
+  if (state.stage === 'owed') state.stage = 'kept';
+  return state.stage === 'later' ? [...actions, ...forgotten(state)] : actions;
 }
 
-function forgotten(state: FinalState): Step {
-  return [{ ...state, stage: 'forgotten' }, [{ kind: 'forgotten' }]];
-}
-
-function idle(state: FinalState): Step {
-  return [state, []];
+function forgotten(state: FinalState): Actions {
+  state.stage = 'forgotten';
+  return FORGOTTEN;
 }
 
 function jittered(ms: number, spread: number): number {

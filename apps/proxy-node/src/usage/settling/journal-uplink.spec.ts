@@ -17,7 +17,7 @@ import { finalOf, usageOf } from '../../../test/usage/metered-redis.ts';
 import { silent } from '../../../test/usage/open-recorder.ts';
 import { ManualTime } from '../../testing/manual-time.ts';
 import { JournalUplink, type JournalPost, type JournalUplinkOptions } from './journal-uplink.ts';
-import type { PendingFinal } from './settler.ts';
+import { PendingFinal } from './settler.ts';
 
 const CREDENTIAL = 'a credential of this node';
 const NODE = 'node-1:0';
@@ -70,11 +70,8 @@ function offer(payload?: string): string {
   const hold = openHold();
   const { rid, epoch } = hold;
   const final = finalOf(hold, usageOf(2, 2));
-  const pending: PendingFinal = {
-    ...{ rid, epoch, final, atMs: time.nowMs, place: 1 },
-    payload: payload ?? JSON.stringify(final),
-  };
-  uplink.offer(pending);
+  const pending = new PendingFinal({ rid, epoch, final, atMs: time.nowMs });
+  uplink.offer({ rid, payload: payload ?? pending.payload });
   return rid;
 }
 

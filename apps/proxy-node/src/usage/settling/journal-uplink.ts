@@ -62,7 +62,7 @@ export class JournalUplink {
     this.#credentialHash = hashCredential(options.credential);
   }
 
-  offer({ rid, payload }: PendingFinal): void {
+  offer({ rid, payload }: Pick<PendingFinal, 'rid' | 'payload'>): void {
     this.#waiting.set(rid, payload);
     if (!this.#isSending) this.#schedule(GATHER_MS);
   }

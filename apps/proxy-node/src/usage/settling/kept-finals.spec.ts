@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals';
-import { startFinal, type FinalState } from './final-step.ts';
+import { FinalState } from './final-step.ts';
 import { KeptFinals } from './kept-finals.ts';
 
 const KEPT_MS = 15_000;
 /** More than the list holds before its passed part is dropped. */
 const MANY = 5_000;
 
-function keptSince(atMs: number): { state: FinalState } {
-  return { state: { ...startFinal({ acknowledgedAtMs: atMs }), stage: 'kept' } };
+function keptSince(atMs: number): FinalState {
+  return Object.assign(new FinalState({ acknowledgedAtMs: atMs }), { stage: 'kept' });
 }
 
 test('each final is forgotten once, in its order, when its time is over and not before', () => {
@@ -28,10 +28,10 @@ test('each final is forgotten once, in its order, when its time is over and not 
 });
 
 test('one that is settled again meanwhile is not forgotten at its old place', () => {
-  const kept = new KeptFinals<{ state: FinalState }>(KEPT_MS);
+  const kept = new KeptFinals<FinalState>(KEPT_MS);
   const final = keptSince(0);
   kept.add(final);
-  final.state = { ...final.state, stage: 'ready' };
+  final.stage = 'ready';
   const forgotten: unknown[] = [];
   kept.forgetDue(KEPT_MS, (one) => void forgotten.push(one));
   expect(forgotten).toEqual([]);

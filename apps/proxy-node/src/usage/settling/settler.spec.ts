@@ -5,7 +5,7 @@ import { finalOf, usageOf } from '../../../test/usage/metered-redis.ts';
 import { silent } from '../../../test/usage/open-recorder.ts';
 import { pause } from '../../timers.ts';
 import { ManualTime } from '../../testing/manual-time.ts';
-import { Settler, type PendingFinal, type SettlerOptions } from './settler.ts';
+import { PendingFinal, Settler, type JournalledFinal, type SettlerOptions } from './settler.ts';
 
 type Answer = SettleReply | 'lost';
 
@@ -38,11 +38,10 @@ function settlerOver(
   return settler;
 }
 
-function pendingFinal(): PendingFinal {
+function journalledFinal(): JournalledFinal {
   const hold = openHold();
   const { rid, epoch } = hold;
-  const final = finalOf(hold, usageOf(2, 2));
-  return { rid, epoch, final, payload: '{}', atMs: time.nowMs, place: 1 };
+  return { rid, epoch, final: finalOf(hold, usageOf(2, 2)), atMs: time.nowMs };
 }
 
 /** Is a settler with a Redis that answers as scripted, one answer a call, then `duplicate`. */
@@ -73,8 +72,8 @@ class Bench {
   }
 
   add(isReplayed = false): string {
-    const final = pendingFinal();
-    this.settler.add(final, { isReplayed });
+    const final = new PendingFinal(journalledFinal(), { isReplayed });
+    this.settler.add(final);
     return final.rid;
   }
 }
@@ -88,14 +87,14 @@ const SETTLED = (from: 'open' | 'reaped' | 'none'): SettleReply => ({
 test('a final is settled as it was admitted: its epoch, account, model, charge and text, whatever else is on its way', () => {
   const bench = new Bench();
   const finals = ['before', 'now'].map((epoch, index) => ({
-    ...pendingFinal(),
-    ...{ epoch, payload: `{"n":${index}}`, final: { ...pendingFinal().final, charge: 30 + index } },
+    ...journalledFinal(),
+    ...{ epoch, final: { ...journalledFinal().final, charge: 30 + index } },
   }));
-  for (const final of finals) bench.settler.add(final);
+  for (const final of finals) bench.settler.add(new PendingFinal(final));
   bench.settler.replay();
   expect(bench.asked).toEqual(
-    finals.map(({ rid, epoch, payload, final }) => ({
-      ...{ rid, epoch, payload, reEmit: false },
+    finals.map(({ rid, epoch, final }) => ({
+      ...{ rid, epoch, payload: JSON.stringify(final), reEmit: false },
       ...{ accountId: 1, modelId: 3, chargeTokens: final.charge },
       ratedTokens: { all: 4, uncached: 4 },
     })),
@@ -167,7 +166,7 @@ describe('Settler', () => {
     const settler = settlerOver(() => new Promise((resolve) => (answer = resolve)), {
       onAcknowledged: (_final, seq) => acknowledged.push(seq),
     });
-    const final = pendingFinal();
+    const final = new PendingFinal(journalledFinal());
     settler.add(final);
     settler.acknowledge([{ rid: final.rid, seq: 0 }]);
     expect(acknowledged).toEqual([]);
@@ -274,7 +273,7 @@ describe('Settler', () => {
       running -= 1;
       return SETTLED('open');
     });
-    for (let index = 0; index < 3_000; index++) settler.add(pendingFinal());
+    for (let index = 0; index < 3_000; index++) settler.add(new PendingFinal(journalledFinal()));
     await time.pass(24);
     expect([most, settler.unsettled]).toEqual([128, 0]);
   });

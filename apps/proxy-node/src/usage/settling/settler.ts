@@ -4,11 +4,11 @@ import type { Logger } from 'pino';
 import type { JournalPlace } from '../../journal/live-places.ts';
 import {
   finalStep,
+  FinalState,
   isUnsent,
-  startFinal,
   type FinalAction,
   type FinalEvent,
-  type FinalState,
+  type Replayed,
 } from './final-step.ts';
 import { KeptFinals } from './kept-finals.ts';
 import type { FencedBy, MeteringPort } from '../metering-port.ts';
@@ -23,19 +23,42 @@ const RE_EMITS_PER_SWEEP = 200;
 export const KEEP_ACKNOWLEDGED_MS = 15_000;
 const SWEEP_MS = 200;
 
-/** Describes a final on its way, from `settle` until PostgreSQL and Redis have had it for 15 s. */
-export interface PendingFinal {
+/** A final of the journal. */
+export interface JournalledFinal {
   readonly rid: string;
   readonly epoch: string;
   readonly final: UsageFinal;
-  readonly payload: string;
   readonly atMs: number;
-  place: JournalPlace;
 }
 
-interface Entry {
-  readonly pending: PendingFinal;
-  state: FinalState;
+/**
+ * A final on its way, from `settle` until PostgreSQL and Redis have had it for 15 s: tens of thousands at a high rate, so that it keeps what a settlement needs,
+ * and of the final itself only the text.
+ */
+export class PendingFinal extends FinalState {
+  readonly rid: string;
+  readonly epoch: string;
+  readonly payload: string;
+  readonly accountId: number;
+  readonly modelId: number;
+  readonly chargeTokens: number;
+  readonly ratedTokens: ReturnType<typeof ratedTokensOf>;
+  readonly claims: string | undefined;
+  readonly atMs: number;
+  place: JournalPlace = 0;
+
+  constructor({ rid, epoch, final, atMs }: JournalledFinal, replayed?: Replayed) {
+    super(replayed);
+    this.rid = rid;
+    this.epoch = epoch;
+    this.payload = JSON.stringify(final);
+    this.accountId = final.account_id;
+    this.modelId = final.model_id;
+    this.chargeTokens = final.charge;
+    this.ratedTokens = ratedTokensOf(final);
+    this.claims = final.budgets;
+    this.atMs = atMs;
+  }
 }
 
 export interface SettlerOptions {
@@ -64,11 +87,11 @@ export interface SettlerOptions {
  */
 export class Settler {
   readonly #options: SettlerOptions;
-  readonly #entries = new LiveMap<string, Entry>();
-  readonly #ready = new LiveSet<Entry>();
-  readonly #later = new LiveSet<Entry>();
-  readonly #owed = new LiveSet<Entry>();
-  readonly #kept = new KeptFinals<Entry>(KEEP_ACKNOWLEDGED_MS);
+  readonly #entries = new LiveMap<string, PendingFinal>();
+  readonly #ready = new LiveSet<PendingFinal>();
+  readonly #later = new LiveSet<PendingFinal>();
+  readonly #owed = new LiveSet<PendingFinal>();
+  readonly #kept = new KeptFinals<PendingFinal>(KEEP_ACKNOWLEDGED_MS);
   readonly #unsent = new UnsentFinals();
   #settling = 0;
   #acknowledged = 0;
@@ -94,20 +117,19 @@ export class Settler {
   }
 
   *finals(): Generator<PendingFinal> {
-    for (const { pending } of this.#entries.values()) yield pending;
+    yield* this.#entries.values();
   }
 
   isAcknowledged(rid: string): boolean {
-    return this.#entries.get(rid)?.state.acknowledgedAtMs != null;
+    return this.#entries.get(rid)?.acknowledgedAtMs != null;
   }
 
   /** Takes a final that is in the journal. */
-  add(pending: PendingFinal, replayed?: Parameters<typeof startFinal>[0]): void {
-    const entry: Entry = { pending, state: startFinal(replayed) };
-    this.#entries.set(pending.rid, entry);
+  add(final: PendingFinal): void {
+    this.#entries.set(final.rid, final);
     this.#sweeping.begin();
-    if (entry.state.acknowledgedAtMs !== null) this.#acknowledged += 1;
-    this.#enqueue(entry);
+    if (final.acknowledgedAtMs !== null) this.#acknowledged += 1;
+    this.#enqueue(final);
   }
 
   /** Sends everything again that Redis could have lost while it was away. */
@@ -135,69 +157,67 @@ export class Settler {
     this.#sweeping.end();
   }
 
-  #step(entry: Entry, event: FinalEvent): void {
-    const { state: before } = entry;
-    const [state, actions] = finalStep(before, event, this.#options.now());
-    entry.state = state;
-    if (state.stage !== before.stage) this.#move(entry, before);
-    for (const action of actions) this.#act(entry, action);
+  #step(final: PendingFinal, event: FinalEvent): void {
+    const { stage: before } = final;
+    const wasUnsent = isUnsent(final);
+    const actions = finalStep(final, event, this.#options.now());
+    if (final.stage !== before) this.#move(final, before, wasUnsent);
+    for (const action of actions) this.#act(final, action);
   }
 
   /** Moves a final to the queue of its stage. */
-  #move(entry: Entry, before: FinalState): void {
-    if (before.stage === 'ready' && this.#ready.delete(entry) && isUnsent(before))
-      this.#unsent.remove(entry.pending.final);
-    if (before.stage === 'settling') this.#settling -= 1;
-    this.#later.delete(entry);
-    this.#owed.delete(entry);
-    const { stage } = entry.state;
-    if (stage === 'ready') this.#enqueue(entry);
+  #move(final: PendingFinal, before: FinalState['stage'], wasUnsent: boolean): void {
+    if (before === 'ready' && this.#ready.delete(final) && wasUnsent) this.#unsent.remove(final);
+    if (before === 'settling') this.#settling -= 1;
+    if (before === 'later') this.#later.delete(final);
+    if (before === 'owed') this.#owed.delete(final);
+    const { stage } = final;
+    if (stage === 'ready') this.#enqueue(final);
     if (stage === 'settling') this.#settling += 1;
-    if (stage === 'later') this.#later.add(entry);
-    if (stage === 'owed') this.#owed.add(entry);
-    if (stage === 'kept') this.#kept.add(entry);
-    if (stage === 'forgotten') this.#entries.delete(entry.pending.rid);
+    if (stage === 'later') this.#later.add(final);
+    if (stage === 'owed') this.#owed.add(final);
+    if (stage === 'kept') this.#kept.add(final);
+    if (stage === 'forgotten') this.#entries.delete(final.rid);
   }
 
-  #act({ pending }: Entry, action: FinalAction): void {
+  #act(final: PendingFinal, action: FinalAction): void {
     switch (action.kind) {
       case 'settled':
-        return this.#options.onSettled(pending);
+        return this.#options.onSettled(final);
       case 'acknowledged':
         this.#acknowledged += 1;
-        return this.#options.onAcknowledged(pending, action.seq);
+        return this.#options.onAcknowledged(final, action.seq);
       case 'fenced':
-        return this.#options.onFenced(pending, action.by);
+        return this.#options.onFenced(final, action.by);
       case 'forgotten':
         this.#acknowledged -= 1;
-        return this.#options.onForgotten(pending);
+        return this.#options.onForgotten(final);
       default:
         action satisfies never;
     }
   }
 
-  #enqueue(entry: Entry): void {
-    if (this.#settling < CONCURRENCY_MAX) return this.#settle(entry);
-    this.#ready.add(entry);
-    if (isUnsent(entry.state)) this.#unsent.add(entry.pending.final);
+  #enqueue(final: PendingFinal): void {
+    if (this.#settling < CONCURRENCY_MAX) return this.#settle(final);
+    this.#ready.add(final);
+    if (isUnsent(final)) this.#unsent.add(final);
   }
 
-  #settle(entry: Entry): void {
+  #settle(final: PendingFinal): void {
     const { metering, random, log } = this.#options;
-    this.#step(entry, STARTED);
-    const { rid } = entry.pending;
-    metering.settle(requestOf(entry)).then(
-      (reply) => this.#stepOn(entry, { kind: 'replied', reply, spread: random() }),
+    this.#step(final, STARTED);
+    metering.settle(requestOf(final)).then(
+      (reply) => this.#stepOn(final, { kind: 'replied', reply, spread: random() }),
       (error: unknown) => {
-        if (entry.state.failures === 0)
-          log.warn({ err: error, rid }, 'settlement failed; trying again');
-        this.#stepOn(entry, { kind: 'failed', spread: random() });
+        if (final.failures === 0)
+          log.warn({ err: error, rid: final.rid }, 'settlement failed; trying again');
+        this.#stepOn(final, { kind: 'failed', spread: random() });
       },
     );
   }
 
   /** A call has ended, and leaves its place to another. */
-  #stepOn(entry: Entry, event: FinalEvent): void {
+  #stepOn(entry: PendingFinal, event: FinalEvent): void {
     this.#step(entry, event);
     this.#startNext();
   }
@@ -212,33 +232,24 @@ export class Settler {
   /** Returns false when no final is left. */
   #sweep(): boolean {
     const now = this.#options.now();
-    const onDue = (entry: Entry): void => this.#step(entry, { kind: 'due' });
+    const onDue = (entry: PendingFinal): void => this.#step(entry, { kind: 'due' });
     if (this.#options.isReachable()) this.#kept.forgetDue(now, onDue);
     let reEmits = 0;
     for (const entry of this.#owed) {
       if (reEmits >= RE_EMITS_PER_SWEEP) break;
-      if (entry.state.dueAtMs > now) continue;
+      if (entry.dueAtMs > now) continue;
       reEmits += 1;
       onDue(entry);
     }
-    for (const entry of this.#later) if (entry.state.dueAtMs <= now) onDue(entry);
+    for (const entry of this.#later) if (entry.dueAtMs <= now) onDue(entry);
     return this.#entries.size > 0;
   }
 }
 
 const STARTED: FinalEvent = { kind: 'started' };
 
-function requestOf({ pending, state }: Entry): SettleRequest {
-  const { rid, epoch, final, payload } = pending;
-  return {
-    rid,
-    epoch,
-    accountId: final.account_id,
-    modelId: final.model_id,
-    chargeTokens: final.charge,
-    ratedTokens: ratedTokensOf(final),
-    payload,
-    reEmit: state.reEmit,
-    claims: final.budgets,
-  };
+function requestOf(final: PendingFinal): SettleRequest {
+  const { rid, epoch, accountId, modelId, chargeTokens, ratedTokens } = final;
+  const { payload, reEmit, claims } = final;
+  return { rid, epoch, accountId, modelId, chargeTokens, ratedTokens, payload, reEmit, claims };
 }
