@@ -5,6 +5,7 @@ import { CommandWriter } from '../connection/command-writer.ts';
 import { RespError, RespReader } from '../connection/resp.ts';
 import { SilenceWatch } from '../connection/silence-watch.ts';
 
+/** Gets what Redis answers to a command. */
 interface Waiting {
   resolve: (reply: unknown) => void;
   reject: (error: Error) => void;
@@ -17,7 +18,7 @@ const BROKEN = 'Connection is closed.';
 /**
  * Function calls to one server over a socket of their own, beside the library's connection: that one finds the server (Sentinel, Cluster), knows
  * whether it serves and reconnects; this socket exists only while that one is ready, and every call may take that one instead. It is fast because
- * a call is one promise, and all calls of a turn of the event loop are one block of bytes and one write.
+ * a call is one object, and all calls of a turn of the event loop are one block of bytes and one write.
  */
 export class FunctionLane {
   readonly #server: Redis;
@@ -41,13 +42,14 @@ export class FunctionLane {
     return this.#isOpen;
   }
 
-  /** Rejects with what Redis answered (`RespError`), or when the socket breaks before it has. */
+  /** Rejects with what Redis answered (`RespError`), or when the socket breaks before it has. Throws for an argument that is no text. */
   fcall(
     name: string,
     keys: readonly string[],
     args: readonly (string | number)[],
-  ): Promise<unknown> {
-    return this.#send(['FCALL', name, keys.length], keys, args);
+    waiting: Waiting,
+  ): void {
+    this.#send(waiting, ['FCALL', name, keys.length], keys, args);
   }
 
   close(): void {
@@ -89,18 +91,20 @@ export class FunctionLane {
     const { username, password, db, connectionName } = this.#server.options;
     const isNamed = username !== undefined && username !== null && username !== '';
     const greetings: Promise<unknown>[] = [];
-    if (password) greetings.push(this.#send(['AUTH', ...(isNamed ? [username] : []), password]));
-    if (db) greetings.push(this.#send(['SELECT', db]));
-    greetings.push(this.#send(['CLIENT', 'SETNAME', `${connectionName ?? ''}:lane`]));
+    const greet = (...command: (string | number)[]): void =>
+      void greetings.push(
+        new Promise((resolve, reject) => this.#send({ resolve, reject }, command)),
+      );
+    if (password) greet('AUTH', ...(isNamed ? [username] : []), password);
+    if (db) greet('SELECT', db);
+    greet('CLIENT', 'SETNAME', `${connectionName ?? ''}:lane`);
     await Promise.all(greetings);
   }
 
-  #send(...command: Parameters<CommandWriter['add']>): Promise<unknown> {
-    return new Promise((resolve, reject) => {
-      if (this.#unsent.isEmpty) setImmediate(this.#flush);
-      this.#unsent.add(...command);
-      this.#waiting.push({ resolve, reject });
-    });
+  #send(waiting: Waiting, ...command: Parameters<CommandWriter['add']>): void {
+    if (this.#unsent.isEmpty) setImmediate(this.#flush);
+    this.#unsent.add(...command);
+    this.#waiting.push(waiting);
   }
 
   readonly #flush = (): void => {

@@ -54,28 +54,36 @@ export class FunctionLibrary {
    */
   call(name: FunctionName, keys: readonly string[], args: Call['args']): Promise<unknown> {
     const call = { name: this.#source.nameOf(name), keys, args };
-    return this.#send(call).catch((error: unknown) => {
-      if (!isFunctionMissing(error)) throw error;
-      return this.#loadAndSend(call);
-    });
+    return this.#send(call, (error) => this.#loadAndSend(call, error));
   }
 
-  /** A call that a lane cannot decide (a slot that moved, a primary that no longer is one) ran nowhere, and takes the library's way. This is not `async`, as each request would pay for its frames. */
-  #send(call: Call): Promise<unknown> {
+  /**
+   * A call that a lane cannot decide (a slot that moved, a primary that no longer is one) ran nowhere, and takes the library's way. It is one promise on a
+   * lane, as each request would pay for more. `otherwise` answers for a failed call.
+   */
+  #send(call: Call, otherwise: (error: unknown) => Promise<unknown>): Promise<unknown> {
     const { name, keys, args } = call;
     const lane = this.#lanes?.laneOf(keys[0] ?? '');
-    if (!lane) return this.#sendByLibrary(call);
-    return lane.fcall(name, keys, args).catch((error: unknown) => {
-      if (!isMisplaced(error)) throw error;
-      return this.#sendByLibrary(call);
-    });
+    if (!lane) return this.#sendByLibrary(call).catch(otherwise);
+    return new Promise((resolve, reject) =>
+      lane.fcall(name, keys, args, {
+        resolve,
+        reject: (cause) => {
+          const again = isMisplaced(cause)
+            ? this.#sendByLibrary(call).catch(otherwise)
+            : otherwise(cause);
+          again.then(resolve, reject);
+        },
+      }),
+    );
   }
 
   #sendByLibrary({ name, keys, args }: Call): Promise<unknown> {
     return this.#redis.fcall(name, keys.length, ...keys, ...args);
   }
 
-  async #loadAndSend(call: Call): Promise<unknown> {
+  async #loadAndSend(call: Call, missing: unknown): Promise<unknown> {
+    if (!isFunctionMissing(missing)) throw missing;
     try {
       // It is loaded on this key's primary alone: another that does not answer must not keep this one waiting.
       await Promise.all(this.#homesOf(call.keys[0]).map((primary) => this.#load(primary)));
@@ -83,7 +91,11 @@ export class FunctionLibrary {
       if (!isForbidden(error)) throw error;
       return this.#sendOnceLoaded(call);
     }
-    return this.#send(call);
+    return this.#sendOnce(call);
+  }
+
+  #sendOnce(call: Call): Promise<unknown> {
+    return this.#send(call, (cause) => Promise.reject(cause));
   }
 
   /**
@@ -98,7 +110,7 @@ export class FunctionLibrary {
       const hasGivenUp = await asked.then(() => false, isFunctionMissing);
       if (hasGivenUp) continue;
       try {
-        return await this.#send(call);
+        return await this.#sendOnce(call);
       } catch (error) {
         // The one that asked may have failed for a reason of its own.
         if (!isFunctionMissing(error) || performance.now() >= deadline) throw error;
@@ -112,7 +124,7 @@ export class FunctionLibrary {
   async #askUntilLoaded(call: Call, deadline: number): Promise<unknown> {
     for (; ; await delay(LOADED_POLL_MS)) {
       try {
-        return await this.#send(call);
+        return await this.#sendOnce(call);
       } catch (error) {
         if (!isFunctionMissing(error) || performance.now() >= deadline) throw error;
       }
