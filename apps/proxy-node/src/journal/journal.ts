@@ -100,7 +100,7 @@ export class Journal {
 
   /** Appends a line, which is written at the end of this tick; while the disk is full it waits for room. */
   append(line: string): void {
-    this.#lines.add({ text: line, isLive: false });
+    this.#lines.add(line, false);
     this.#planFlush();
   }
 
@@ -109,7 +109,7 @@ export class Journal {
    * also when the write failed, because what follows a final must not wait for a full disk.
    */
   appendLive(line: string, afterWrite?: () => void): JournalPlace {
-    this.#lines.add({ text: line, isLive: true });
+    this.#lines.add(line, true);
     if (afterWrite) this.#afterWrite.push(afterWrite);
     this.#planFlush();
     return this.#live.note(this.#file.number);

@@ -3,8 +3,7 @@ import { WaitingLines } from './waiting-lines.ts';
 
 test('the live lines that fit are written in their order, and the others wait in theirs', () => {
   const lines = new WaitingLines();
-  for (const text of ['aaaa', 'other', 'bbbb', 'cc', 'dddd'])
-    lines.add({ text, isLive: text !== 'other' });
+  for (const text of ['aaaa', 'other', 'bbbb', 'cc', 'dddd']) lines.add(text, text !== 'other');
   const written: string[] = [];
   const write = (bytes: Buffer): void => void written.push(bytes.toString());
   lines.writeLive(10, write);
@@ -20,11 +19,21 @@ test('the live lines that fit are written in their order, and the others wait in
 
 test('lines that could not be written continue to wait', () => {
   const lines = new WaitingLines();
-  lines.add({ text: 'line', isLive: true });
+  lines.add('line', true);
   const fail = (): void => {
     throw new Error('EIO');
   };
   expect(() => lines.writeAll(fail)).toThrow('EIO');
   expect(() => lines.writeLive(10, fail)).toThrow('EIO');
   expect(lines.count).toBe(1);
+});
+
+test('lines longer than the block are written whole, behind those before them', () => {
+  const lines = new WaitingLines();
+  const long = 'é'.repeat(100_000);
+  for (const text of ['a', long, 'b']) lines.add(text, false);
+  expect(lines.bytes).toBe(200_002);
+  const written: string[] = [];
+  lines.writeAll((bytes) => void written.push(bytes.toString()));
+  expect(written).toEqual([`a${long}b`]);
 });
