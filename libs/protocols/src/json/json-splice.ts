@@ -49,7 +49,10 @@ function tailPatch(
 }
 
 /** Returns a copy of `bytes` with the patches applied; `bytes` itself when there are none. */
-export function applyPatches(bytes: Uint8Array, patches: readonly Patch[]): Uint8Array {
+export function applyPatches<Bytes extends Uint8Array>(
+  bytes: Bytes,
+  patches: readonly Patch[],
+): Bytes | Buffer {
   if (patches.length === 0) return bytes;
   // There is usually one edit, and sorting costs time even then.
   const ordered =

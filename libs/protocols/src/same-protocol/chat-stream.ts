@@ -145,11 +145,14 @@ export class ChatStream extends StreamHandler {
       chunk,
       this.options.wantsStreamUsage ? 'null' : 'none',
     );
-    out.add(applyPatches(bytes, patches));
+    const written = applyPatches(bytes, patches);
+    out.add(written);
     // The next chunk of a choice must not repeat the role, which its first one has.
     const isFirst = this.choicesWithRole.size > choicesBefore;
     this.template =
-      bytes === event.raw && !isFirst ? ChunkTemplate.of(bytes, chunk, { layout, patches }) : null;
+      bytes === event.raw && !isFirst
+        ? ChunkTemplate.of({ raw: bytes, written, patches }, chunk, layout)
+        : null;
   }
 
   private edit(

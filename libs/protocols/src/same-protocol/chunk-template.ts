@@ -1,11 +1,17 @@
-import { bufferOf, isRecord, parseJson, record, records } from '../json/json-guard.ts';
+import { isRecord, parseJson, record, records } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { findMember, layoutArray, layoutObject } from '../json/json-layout.ts';
 import type { JsonLayout, JsonRange } from '../json/json-layout.ts';
-import { applyPatches } from '../json/json-splice.ts';
 import type { Patch } from '../json/json-splice.ts';
 import type { ByteOutput } from '../sse/byte-output.ts';
 import { generatedParts } from '../answers/openai/chat-text.ts';
+
+/** Holds a chunk's bytes, the changes to them, and what they became. */
+interface EditedBytes {
+  raw: Buffer;
+  written: Buffer;
+  patches: readonly Patch[];
+}
 
 /** Describes chunks that were read by a template: where the last one ends, and all that they generated; see `StreamSink` for `isShown`. */
 export interface AlikeChunks {
@@ -29,29 +35,30 @@ export class ChunkTemplate {
   private readonly isShown: boolean;
 
   private constructor(
-    raw: Buffer,
+    { raw, written, patches }: EditedBytes,
     { text, padding, isShown }: { text: JsonRange; padding: JsonRange | null; isShown: boolean },
-    patches: readonly Patch[],
   ) {
     this.hasPadding = padding !== null;
-    const { start: middleEnd, end: tailStart } = padding ?? { start: text.end, end: text.end };
-    const ranges = [
-      { start: 0, end: text.start },
-      { start: text.end, end: middleEnd },
-      { start: tailStart, end: raw.length },
-    ];
-    this.fixed = piecesOf(ranges.map(({ start, end }) => raw.subarray(start, end)));
-    this.edited = piecesOf(ranges.map((range) => editedPiece(raw, range, patches)));
+    const { start, end } = padding ?? { start: text.end, end: text.end };
+    const places = [text.start, text.end, start, end];
     this.isUnedited = patches.length === 0;
+    this.fixed = piecesOf(raw, places);
+    this.edited = this.isUnedited
+      ? this.fixed
+      : piecesOf(
+          written,
+          places.map((place) => placeAfter(patches, place)),
+        );
     this.isShown = isShown;
   }
 
   /** Returns the template of a chunk that came the long way; null when its text is not one string, or the edits would be inside a hole. */
   static of(
-    raw: Buffer,
+    edited: EditedBytes,
     chunk: JsonRecord,
-    { layout: known, patches }: { layout: JsonLayout | null; patches: readonly Patch[] },
+    known: JsonLayout | null,
   ): ChunkTemplate | null {
+    const { raw, patches } = edited;
     const place = generatedPlace(chunk);
     const layout = place && (known ?? layoutObject(raw, raw.indexOf('{')));
     const text = layout && stringAt(raw, layout, place.path);
@@ -61,7 +68,8 @@ export class ChunkTemplate {
       ({ start, end }) =>
         isOutside({ start, end }, text) && (!padding || isOutside({ start, end }, padding)),
     );
-    return isClear ? new ChunkTemplate(raw, { text, padding, ...place }, patches) : null;
+    const { isShown } = place;
+    return isClear ? new ChunkTemplate(edited, { text, padding, isShown }) : null;
   }
 
   /** Writes the chunks from `start` on that fit, up to the first that does not; null, and nothing written, when that is the one at `start`. */
@@ -112,13 +120,15 @@ interface Pieces {
 
 const NO_ROOM = Buffer.alloc(0);
 
-/** A template copies its pieces: it must not keep the whole read that its chunk came in. */
-function piecesOf([head = NO_ROOM, middle = NO_ROOM, tail = NO_ROOM]: readonly Buffer[]): Pieces {
-  const between = Buffer.concat([tail, head]);
+/** Returns the pieces around two holes, by the places where those begin and end. A template copies them: it must not keep the whole read that its chunk came in. */
+function piecesOf(bytes: Buffer, places: readonly number[]): Pieces {
+  const [textStart = 0, textEnd = 0, paddingStart = 0, paddingEnd = 0] = places;
+  const tail = bytes.length - paddingEnd;
+  const between = Buffer.concat([bytes.subarray(paddingEnd), bytes.subarray(0, textStart)]);
   return {
-    head: between.subarray(tail.length),
-    middle: Buffer.from(middle),
-    tail: between.subarray(0, tail.length),
+    head: between.subarray(tail),
+    middle: Buffer.from(bytes.subarray(textEnd, paddingStart)),
+    tail: between.subarray(0, tail),
     between,
   };
 }
@@ -130,11 +140,12 @@ function lengthOf({ head, middle, tail }: Pieces): number {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-function editedPiece(raw: Buffer, { start, end }: JsonRange, patches: readonly Patch[]): Buffer {
-  const inside = patches
-    .filter((patch) => patch.start >= start && patch.end <= end)
-    .map((patch) => ({ ...patch, start: patch.start - start, end: patch.end - start }));
-  return bufferOf(applyPatches(raw.subarray(start, end), inside));
+/** Returns the place, once the patches are applied, of a byte that none of them covers. */
+function placeAfter(patches: readonly Patch[], place: number): number {
+  let moved = place;
+  for (const { start, end, text } of patches)
+    if (end <= place) moved += Buffer.byteLength(text) - (end - start);
+  return moved;
 }
 
 /** Returns the place of the string that is all this chunk generated: a text delta, or a piece of one tool call's arguments. */
