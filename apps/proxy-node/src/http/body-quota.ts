@@ -14,12 +14,6 @@ export interface TakeQuota {
   turn?(): Promise<() => void>;
 }
 
-export interface QuotaOfRequest {
-  takeFor(accountId: number): TakeQuota;
-  /** Returns all room. */
-  leave(): void;
-}
-
 /**
  * Provides room for large request bodies, which all requests of a process share: each body is kept to its end, and many would exhaust the memory. An
  * account's first body only needs to fit. With further bodies an account may hold as much as they leave free: one account alone half of the room, two
@@ -36,28 +30,12 @@ export class BodyQuota {
     this.#bytesMax = LARGEST_BODIES * bodyBytesMax;
   }
 
-  /** Only known callers get a share, so that an unknown one takes none. */
   enter(): QuotaOfRequest {
-    let owner = 0;
-    let taken = 0;
-    return {
-      takeFor: (accountId) => {
-        owner = accountId;
-        const take = (bytes: number): void => {
-          this.#take(accountId, { bytes, taken });
-          taken += bytes;
-        };
-        return Object.assign(take, { turn: () => this.#turn(accountId) });
-      },
-      leave: () => {
-        this.#giveBack(owner, taken);
-        taken = 0;
-      },
-    };
+    return new QuotaOfRequest(this);
   }
 
   /** `taken` is what the same request took before. */
-  #take(accountId: number, { bytes, taken }: { bytes: number; taken: number }): void {
+  take(accountId: number, { bytes, taken }: { bytes: number; taken: number }): void {
     const own = this.#ofAccounts.get(accountId) ?? 0;
     const free = this.#bytesMax - this.#bytes - bytes;
     if (free < 0) throw full();
@@ -66,7 +44,8 @@ export class BodyQuota {
     this.#bytes += bytes;
   }
 
-  async #turn(accountId: number): Promise<() => void> {
+  /** See `TakeQuota`. */
+  async turn(accountId: number): Promise<() => void> {
     const before = this.#turns.get(accountId);
     const { promise: over, resolve: end } = Promise.withResolvers<void>();
     const mine = before ? before.then(() => over) : over;
@@ -78,11 +57,37 @@ export class BodyQuota {
     return end;
   }
 
-  #giveBack(accountId: number, bytes: number): void {
+  giveBack(accountId: number, bytes: number): void {
     const left = (this.#ofAccounts.get(accountId) ?? 0) - bytes;
     if (left > 0) this.#ofAccounts.set(accountId, left);
     else this.#ofAccounts.delete(accountId);
     this.#bytes -= bytes;
+  }
+}
+
+/** The room of one request. Only known callers get a share, so that an unknown one takes none. */
+export class QuotaOfRequest {
+  readonly #quota: BodyQuota;
+  #owner = 0;
+  #taken = 0;
+
+  constructor(quota: BodyQuota) {
+    this.#quota = quota;
+  }
+
+  takeFor(accountId: number): TakeQuota {
+    this.#owner = accountId;
+    const take = (bytes: number): void => {
+      this.#quota.take(accountId, { bytes, taken: this.#taken });
+      this.#taken += bytes;
+    };
+    return Object.assign(take, { turn: () => this.#quota.turn(accountId) });
+  }
+
+  /** Returns all room. */
+  leave(): void {
+    if (this.#taken > 0) this.#quota.giveBack(this.#owner, this.#taken);
+    this.#taken = 0;
   }
 }
 

@@ -249,19 +249,20 @@ export class Admitter {
     const { grantedTokens, outputTokensMax } = granted;
     const limit = outputLimitFor(admission.ask, { request, plan, grantedTokens, outputTokensMax });
     return limit instanceof Promise
-      ? limit.then((outputLimit) => this.#opened(key, admission, { ...opening, outputLimit }))
-      : this.#opened(key, admission, { ...opening, outputLimit: limit });
+      ? limit.then((outputLimit) => this.#opened(key, admission, opening, outputLimit))
+      : this.#opened(key, admission, opening, limit);
   }
 
   #opened(
     key: ParsedApiKey,
-    { rid, receivedAtMs, ask, model, price }: Admission,
-    { request, plan, granted, windows, outputLimit }: Opening & Pick<Admitted, 'outputLimit'>,
+    admission: Admission,
+    opening: Opening,
+    outputLimit: Admitted['outputLimit'],
   ): Admitted {
+    const { ask, price } = admission;
+    const { request, plan, granted, windows } = opening;
     const { keyId, subscriptionId, claims } = granted;
-    const hold = this.#recorder.open(
-      holdOf(key, { rid, receivedAtMs, ask, model, price }, { plan, granted }),
-    );
+    const hold = this.#recorder.open(holdOf(key, admission, opening));
     return {
       accountId: key.accountId,
       keyId,
