@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ALERT_SENTENCES } from '../../../apps/console/src/words/alert-sentences.ts';
 import { fieldFaults } from '../../../apps/console/src/words/zh/field-faults.ts';
+import { ADMIN_FORMS, CUSTOMER_FORMS, GUEST_FORMS, NOT_SENT } from './wrong-forms.ts';
 import {
   ALERT_KINDS,
   ALERT_RULES,
@@ -26,6 +27,31 @@ test('every rule of the API document that a field can break has words in Chinese
   expect(rules.size).toBeGreaterThan(40);
   expect([...rules].filter((rule) => fieldFaults.rule(rule) === rule)).toEqual([]);
 });
+
+test('every message that a pattern of a field has has words in Chinese', () => {
+  const source = path.join(import.meta.dirname, '../../../apps/control-plane/src');
+  const messages = readdirSync(source, { recursive: true, encoding: 'utf8' })
+    .filter((file) => /(?:dto|-field)\.ts$/.test(file))
+    .flatMap((file) => [...readFileSync(path.join(source, file), 'utf8').matchAll(PATTERN)])
+    .map(([, message = '']) => message);
+  expect(messages.length).toBeGreaterThan(3);
+  expect(messages.filter((message) => fieldFaults.rule(message) === message)).toEqual([]);
+});
+
+test('every form is sent wrong in Chinese by a browser, or has a reason', () => {
+  const features = path.join(import.meta.dirname, '../../../apps/console/src/features');
+  const drawn = readdirSync(features, { recursive: true, encoding: 'utf8' }).filter(
+    (file) =>
+      file.endsWith('.tsx') &&
+      /<(?:FormDialog|ActForm|form)\b/.test(readFileSync(path.join(features, file), 'utf8')),
+  );
+  const sent = [...ADMIN_FORMS, ...CUSTOMER_FORMS, ...GUEST_FORMS].map(({ file }) => file);
+  expect([...new Set([...sent, ...Object.keys(NOT_SENT)])].toSorted()).toEqual(drawn.toSorted());
+  expect(sent.filter((file) => file in NOT_SENT)).toEqual([]);
+});
+
+/** Matches the message of a pattern: `.regex(NAME, 'must be …')`. */
+const PATTERN = /\.regex\(\s*[^']*?,\s*'([^']+)'/g;
 
 const FOLDER = path.join(import.meta.dirname, '../../../apps/console/src/words');
 

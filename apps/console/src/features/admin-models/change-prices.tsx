@@ -5,6 +5,7 @@ import { newIdempotencyKey } from '../../api/client.ts';
 import { notify } from '../../browser/notices.ts';
 import { Button } from '../../ui/forms/button.tsx';
 import { timesFactor } from '../../ui/cost.ts';
+import { localDecimal, plainDecimal } from '../../ui/forms/decimals.ts';
 import { Dialog } from '../../ui/forms/dialog.tsx';
 import { TextField } from '../../ui/forms/field.tsx';
 import { Money } from '../../ui/figures.tsx';
@@ -123,11 +124,19 @@ function PricesTable({
 
 /** Returns what is typed in each row, and what came of it. */
 function useRows(models: readonly Model[], prices: ReadonlyMap<number, Price>) {
+  const { locale } = useSpeech();
   const [typed, setTyped] = useState<ReadonlyMap<number, string>>(new Map());
   const [outcomes, setOutcomes] = useState<ReadonlyMap<number, string>>(new Map());
   const rows = models.map((model): PriceRow => {
     const { id } = model;
-    return { model, price: prices.get(id), typed: typed.get(id) ?? '', outcome: outcomes.get(id) };
+    const text = typed.get(id) ?? '';
+    return {
+      model,
+      price: prices.get(id),
+      typed: text,
+      amount: plainDecimal(text, locale),
+      outcome: outcomes.get(id),
+    };
   });
   const without = (map: ReadonlyMap<number, string>, gone: number) =>
     new Map([...map].filter(([id]) => id !== gone));
@@ -139,7 +148,7 @@ function useRows(models: readonly Model[], prices: ReadonlyMap<number, Price>) {
       setOutcomes(without(outcomes, id));
     },
     multiply: (factor: string) => {
-      setTyped(multiplied(rows, factor));
+      setTyped(multiplied(rows, factor, locale));
       setOutcomes(new Map());
     },
     /** Is true when something failed, which stays typed. */
@@ -157,21 +166,26 @@ function blockedBy(
   { noPriceTyped, notAPrice }: Speech['words']['admin']['models'],
 ): string | undefined {
   if (changed.length === 0) return noPriceTyped;
-  return changed.every(({ typed }) => AMOUNT.test(typed)) ? undefined : notAPrice;
+  return changed.every(({ amount }) => AMOUNT.test(amount)) ? undefined : notAPrice;
 }
 
 /** Multiplies the price of every model that has one and is not free. */
-function multiplied(rows: readonly PriceRow[], factor: string): ReadonlyMap<number, string> {
+function multiplied(
+  rows: readonly PriceRow[],
+  factor: string,
+  locale: string,
+): ReadonlyMap<number, string> {
   return new Map(
     rows.flatMap(({ model: { id }, price, typed }): [number, string][] => {
       if (!price || price.free) return typed === '' ? [] : [[id, typed]];
-      return [[id, timesFactor(price.price_per_million, factor)]];
+      return [[id, localDecimal(timesFactor(price.price_per_million, factor), locale)]];
     }),
   );
 }
 
 function Multiply({ onFactor }: { onFactor: (factor: string) => void }) {
-  const { models } = useWords().admin;
+  const { words, locale } = useSpeech();
+  const { models } = words.admin;
   const [factor, setFactor] = useState('');
   return (
     <div className="flex items-center gap-2">
@@ -188,8 +202,8 @@ function Multiply({ onFactor }: { onFactor: (factor: string) => void }) {
       </label>
       <Button
         size="small"
-        blockedBy={AMOUNT.test(factor) ? undefined : models.notAPrice}
-        onClick={() => onFactor(factor)}
+        blockedBy={AMOUNT.test(plainDecimal(factor, locale)) ? undefined : models.notAPrice}
+        onClick={() => onFactor(plainDecimal(factor, locale))}
       >
         {models.fillIn}
       </Button>
@@ -228,11 +242,11 @@ function newPriceColumns(
       id: 'then',
       header: models.priceThen,
       align: 'right',
-      cell: ({ model, typed }) => (
+      cell: ({ model, typed, amount }) => (
         <input
           value={typed}
           aria-label={models.priceThenOf(model.name)}
-          aria-invalid={typed !== '' && !AMOUNT.test(typed)}
+          aria-invalid={typed !== '' && !AMOUNT.test(amount)}
           inputMode="decimal"
           autoComplete="off"
           onChange={(event) => onType(model.id, event.target.value.trim())}
@@ -244,8 +258,8 @@ function newPriceColumns(
       id: 'change',
       header: models.change,
       align: 'right',
-      cell: ({ price, typed, outcome }) =>
-        outcome ?? (price ? changeText(price.price_per_million, typed, locale) : ''),
+      cell: ({ price, amount, outcome }) =>
+        outcome ?? (price ? changeText(price.price_per_million, amount, locale) : ''),
     },
   ];
 }

@@ -3,6 +3,7 @@ import { useState } from 'react';
 import type { PriceTier } from '../../api/catalogue.ts';
 import { CHARGED_CLASSES, weightOf } from '../../api/tables.ts';
 import { Button } from '../../ui/forms/button.tsx';
+import { Fault } from '../../ui/forms/fault.tsx';
 import { TextField } from '../../ui/forms/field.tsx';
 import type { FormValues } from '../../ui/forms/form.tsx';
 import { useWords } from '../../words/words.ts';
@@ -52,7 +53,7 @@ export function TierFields({ of: tiers }: { of: readonly PriceTier[] }) {
 function ListFault() {
   return (
     <Field.Root name="tiers" render={<fieldset name="tiers" />}>
-      <Field.Error className="text-table text-bad" />
+      <Fault />
     </Field.Root>
   );
 }

@@ -9,6 +9,8 @@ export interface PriceRow {
   price: Price | undefined;
   /** Holds what was typed; empty: as it is. */
   typed: string;
+  /** Holds what was typed as the interface takes it. */
+  amount: string;
   /** Holds what came of it: set, or why not. */
   outcome: string | undefined;
 }
@@ -26,15 +28,15 @@ export async function setEach(
 ): Promise<Answer[]> {
   const { words } = speech;
   const answers: Answer[] = [];
-  for (const { model, price, typed } of rows) {
+  for (const { model, price, amount } of rows) {
     const body = {
-      ...repriced(price, typed),
+      ...repriced(price, amount),
       model_id: model.id,
       replaces: price?.id ?? null,
       ...momentOf(at),
     };
     answers.push(
-      await setPrice(body, `${formKey}-${model.id}-${price?.id}-${typed}-${at}`).then(
+      await setPrice(body, `${formKey}-${model.id}-${price?.id}-${amount}-${at}`).then(
         () => ({ id: model.id, isSet: true, outcome: words.admin.models.isSet }),
         (error: unknown) => {
           const { title, detail } = failureOf(error, words);

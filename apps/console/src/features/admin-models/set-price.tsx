@@ -10,7 +10,7 @@ import {
 import { notify } from '../../browser/notices.ts';
 import { Dialog } from '../../ui/forms/dialog.tsx';
 import { TextField } from '../../ui/forms/field.tsx';
-import { ActForm } from '../../ui/forms/form.tsx';
+import { ActForm, valuesOf } from '../../ui/forms/form.tsx';
 import { formatMoney } from '../../ui/format.ts';
 import { Loaded } from '../../ui/states.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
@@ -52,6 +52,7 @@ function PriceForm({ of: model, inForce, close, markChanged }: PriceFormProps) {
   const [seen] = useState(inForce);
   return (
     <ActForm
+      draft="price"
       verb={models.newPrice}
       act={({ effective_at: at, ...typed }) =>
         setPrice({
@@ -82,11 +83,11 @@ interface PriceInputsProps {
 }
 
 function PriceInputs({ inForce, onValues }: PriceInputsProps) {
-  const { models } = useWords().admin;
+  const { words, locale } = useSpeech();
+  const { models } = words.admin;
   const readForm = (form: HTMLFormElement | null): void => {
     if (!form) return;
-    const entries = [...new FormData(form).entries()];
-    onValues(Object.fromEntries(entries.map(([name, value]) => [name, String(value)])));
+    onValues(valuesOf(form, locale));
   };
   return (
     <div

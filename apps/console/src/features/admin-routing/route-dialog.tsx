@@ -17,6 +17,7 @@ export function RouteDialog({ of: route, isOpen, onClose }: RouteDialogProps) {
   const { routing } = admin;
   return (
     <FormDialog
+      draft={`route ${route?.id ?? ''}`}
       title={route ? routing.edit : routing.add}
       verb={route ? general.save : routing.add}
       isOpen={isOpen}

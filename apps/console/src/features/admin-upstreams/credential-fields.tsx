@@ -67,6 +67,7 @@ function GoogleFields({ help, isRequired }: FieldsProps) {
   const { upstreams } = useWords().admin;
   return (
     <TextAreaField
+      data-secret
       name="auth.service_account"
       label={upstreams.serviceAccount}
       help={help}

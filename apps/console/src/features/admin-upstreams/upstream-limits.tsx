@@ -29,6 +29,7 @@ export function UpstreamLimitFields({ of: upstream }: { of: Upstream | undefined
       />
       <TextAreaField
         rows={3}
+        data-secret
         name="headers"
         label={upstreams.headers}
         help={upstreams.headersHelp}

@@ -7,7 +7,7 @@ import type { Shape } from '../../api/client.ts';
 import { Button } from '../../ui/forms/button.tsx';
 import { valuesOf, type FormValues } from '../../ui/forms/form.tsx';
 import { formatCount } from '../../ui/format.ts';
-import { useSpeech, useWords } from '../../words/words.ts';
+import { useSpeech } from '../../words/words.ts';
 import { useAmounts } from './use-amounts.ts';
 
 type Owner = { user_id: number } | { key_id: number };
@@ -30,7 +30,7 @@ export function BudgetPreview({
   owner: Owner;
   plannedBy: (values: FormValues) => Planned;
 }) {
-  const words = useWords();
+  const { words, locale } = useSpeech();
   const [question, setQuestion] = useState<Question>();
   const { data, error, isFetching } = useQuery({
     ...budgetPreviewQuery(question ?? NOTHING),
@@ -42,7 +42,7 @@ export function BudgetPreview({
         size="small"
         isBusy={isFetching}
         onClick={({ currentTarget: { form } }) => {
-          if (form) setQuestion(questionOf(owner, plannedBy(valuesOf(new FormData(form)))));
+          if (form) setQuestion(questionOf(owner, plannedBy(valuesOf(form, locale))));
         }}
       >
         {words.budgets.preview.ask}

@@ -46,6 +46,7 @@ function CreateKeyForm({
   const [idempotencyKey] = useState(newIdempotencyKey);
   return (
     <ActForm
+      draft={`create key ${userId}`}
       verb={keys.create}
       act={(values) => createKey({ ...settingsOf(values), user_id: userId }, idempotencyKey)}
       onDone={onCreated}

@@ -55,6 +55,7 @@ function ModelTicks({ names, chosen, onToggle }: ModelTicksProps) {
         <label key={name} className="flex items-center gap-2">
           <input
             type="checkbox"
+            data-draft={`model ${name}`}
             checked={chosen.includes(name)}
             onChange={() => onToggle(name)}
             className="size-4 accent-accent"

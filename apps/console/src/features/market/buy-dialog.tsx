@@ -9,6 +9,7 @@ import { notify } from '../../browser/notices.ts';
 import { TextLink } from '../../ui/forms/button.tsx';
 import { Dialog } from '../../ui/forms/dialog.tsx';
 import { TextField } from '../../ui/forms/field.tsx';
+import { plainDecimal } from '../../ui/forms/decimals.ts';
 import { ActForm } from '../../ui/forms/form.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { Segments } from '../../ui/tables/segments.tsx';
@@ -60,19 +61,20 @@ interface BuyFormProps {
 function BuyForm({ target, userId, onDone }: BuyFormProps) {
   const { modelId, model, price, isSubscribed } = target;
   const { words, locale } = useSpeech();
-  const { market } = words;
   const [idempotencyKey] = useState(newIdempotencyKey);
   const [unit, setUnit] = useState<'tokens' | 'amount'>('tokens');
   const [tokensText, setTokensText] = useState(FIRST_TOKENS);
   const [amountText, setAmountText] = useState(FIRST_AMOUNT);
   const order =
-    unit === 'tokens' ? { tokens: wholeNumber(tokensText) } : { amount: decimal(amountText) };
+    unit === 'tokens'
+      ? { tokens: wholeNumber(tokensText) }
+      : { amount: decimal(amountText, locale) };
   const isComplete = Boolean(order.tokens ?? order.amount);
   const { found, isShort, error } = usePurchasePreview({ modelId, userId, order, isComplete });
   const blockedBy = useBlock({ isComplete, isShort, error, isReady: !!found });
   return (
     <ActForm
-      verb={isSubscribed ? market.buyMore : market.subscribe}
+      verb={isSubscribed ? words.market.buyMore : words.market.subscribe}
       blockedBy={blockedBy}
       act={() =>
         (isSubscribed ? renew : subscribe)({
@@ -83,7 +85,7 @@ function BuyForm({ target, userId, onDone }: BuyFormProps) {
         })
       }
       onDone={() => {
-        notify({ title: market.bought(formatCount(found?.tokens ?? 0, locale), model) });
+        notify({ title: words.market.bought(formatCount(found?.tokens ?? 0, locale), model) });
         onDone();
       }}
       onCancel={onDone}
@@ -200,8 +202,8 @@ function useBlock({
 }
 
 /** Returns the amount as the interface takes it, such as 12.5. */
-function decimal(text: string): string | undefined {
-  const amount = text.trim();
+function decimal(text: string, locale: string): string | undefined {
+  const amount = plainDecimal(text, locale);
   return /^\d{1,12}(\.\d{1,6})?$/.test(amount) && Number(amount) > 0 ? amount : undefined;
 }
 

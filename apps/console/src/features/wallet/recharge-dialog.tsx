@@ -43,6 +43,7 @@ function RechargeForm({ userId, currency, onDone }: RechargeFormProps) {
   if (open?.checkout_url) return <CheckoutLink of={open} to={open.checkout_url} />;
   return (
     <ActForm
+      draft="recharge"
       verb={wallet.pay}
       act={({ amount = '' }) => recharge({ userId, amount: amount.trim(), idempotencyKey })}
       onDone={(payment) => {
@@ -62,7 +63,7 @@ function RechargeForm({ userId, currency, onDone }: RechargeFormProps) {
         label={wallet.amount}
         unit={currency}
         inputMode="decimal"
-        pattern="[0-9]+([.][0-9]{1,6})?"
+        pattern="[0-9]+([.,][0-9]{1,6})?"
         required
         autoComplete="off"
         defaultValue="20"

@@ -53,17 +53,7 @@ export function ConfirmDialog<Answer>({
   );
 }
 
-/** Shows a form in a dialog that is opened, saved and closed. */
-export function FormDialog<Answer>({
-  title,
-  purpose,
-  verb,
-  isOpen,
-  onClose,
-  act,
-  done,
-  children,
-}: {
+interface FormDialogProps<Answer> {
   title: string;
   purpose?: ReactNode;
   verb: string;
@@ -71,12 +61,20 @@ export function FormDialog<Answer>({
   onClose: () => void;
   act: (values: FormValues) => Promise<Answer>;
   done: (answer: Answer) => string;
+  /** Names its draft where title and purpose do not. */
+  draft?: string;
   children: ReactNode;
-}) {
+}
+
+/** Shows a form in a dialog that is opened, saved and closed. */
+export function FormDialog<Answer>(props: FormDialogProps<Answer>) {
+  const { title, purpose, verb, isOpen, onClose, act, done, children } = props;
+  const draft = props.draft ?? `${title} ${typeof purpose === 'string' ? purpose : ''}`;
   return (
     <Dialog title={title} purpose={purpose} isOpen={isOpen} onClose={onClose}>
       {({ close, markChanged }) => (
         <ActForm
+          draft={draft}
           verb={verb}
           act={act}
           onDone={(answer) => {

@@ -1,9 +1,10 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog';
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from '../icons.tsx';
-import { useRef, useState, type ReactNode } from 'react';
+import { useCallback, useRef, useState, type ReactNode } from 'react';
 import { useWords } from '../../words/words.ts';
 import { Button } from './button.tsx';
+import { DiscardContext } from './drafts.ts';
 
 const VEIL = 'enters fixed inset-0 z-30 bg-veil';
 const POPUP =
@@ -47,11 +48,14 @@ export function Dialog(props: DialogProps) {
   const [isChanged, setChanged] = useState(false);
   const [isAsking, setAsking] = useState(false);
   const body = useRef<HTMLDivElement>(null);
+  const [drop, register] = useDiscard();
   const close = (): void => {
+    drop?.();
     setChanged(false);
     setAsking(false);
     onClose();
   };
+  const markChanged = (): void => setChanged(true);
   const askToClose = (): void => (isChanged || question ? setAsking(true) : close());
   return (
     <Base.Root open={isOpen} onOpenChange={(open) => !open && askToClose()}>
@@ -63,11 +67,9 @@ export function Dialog(props: DialogProps) {
         >
           <DialogHead title={title} purpose={purpose} />
           <div ref={body} tabIndex={-1} className={BODY}>
-            {children({
-              close,
-              markChanged: () => setChanged(true),
-              markSaved: () => setChanged(false),
-            })}
+            <DiscardContext value={register}>
+              {children({ close, markChanged, markSaved: () => setChanged(false) })}
+            </DiscardContext>
           </div>
         </Base.Popup>
       </Base.Portal>
@@ -79,6 +81,13 @@ export function Dialog(props: DialogProps) {
       />
     </Base.Root>
   );
+}
+
+/** Returns what gives up the draft of the dialog's form, and where the form registers it. */
+function useDiscard() {
+  const [drop, setDrop] = useState<() => unknown>();
+  const register = useCallback((of: (() => unknown) | undefined) => setDrop(() => of), []);
+  return [drop, register] as const;
 }
 
 function DialogHead({ title, purpose }: Pick<DialogProps, 'title' | 'purpose'>) {

@@ -1,5 +1,8 @@
 import { Field as Base } from '@base-ui/react/field';
 import type { ComponentProps, ReactNode } from 'react';
+import { useSpeech } from '../../words/words.ts';
+import { localDecimal } from './decimals.ts';
+import { Fault } from './fault.tsx';
 
 const CONTROL =
   'w-full rounded-md border border-line-strong bg-surface px-2.5 text-body text-text placeholder:text-text-3 hover:border-text-3 data-[invalid]:border-bad aria-invalid:border-bad disabled:opacity-60';
@@ -12,7 +15,13 @@ export interface FieldProps {
 }
 
 /** Draws the label above, help below, and the fault below that. */
-function Frame({ name, label, help, children }: FieldProps & { children: ReactNode }) {
+function Frame({
+  name,
+  label,
+  help,
+  bounds,
+  children,
+}: FieldProps & { bounds?: ComponentProps<'input'>; children: ReactNode }) {
   return (
     <Base.Root name={name} className="flex flex-col gap-1">
       <Base.Label className="font-medium">{label}</Base.Label>
@@ -20,24 +29,29 @@ function Frame({ name, label, help, children }: FieldProps & { children: ReactNo
       {help !== undefined && (
         <Base.Description className="text-table text-text-3">{help}</Base.Description>
       )}
-      <Base.Error className="text-table text-bad" />
+      <Fault bounds={bounds} />
     </Base.Root>
   );
 }
 
+/** Asks for text of one line. A decimal is shown, and read when the form is sent, as people of the locale write it. */
 export function TextField({
   name,
   label,
   help,
   unit,
   className = '',
+  defaultValue,
   ...rest
 }: FieldProps & { unit?: string | undefined } & Omit<ComponentProps<'input'>, 'name'>) {
+  const { locale } = useSpeech();
+  const isLocal = rest.inputMode === 'decimal' && typeof defaultValue === 'string';
   return (
-    <Frame name={name} label={label} help={help}>
+    <Frame name={name} label={label} help={help} bounds={rest}>
       <div className="relative">
         <Base.Control
           {...rest}
+          defaultValue={isLocal ? localDecimal(defaultValue, locale) : defaultValue}
           className={`${CONTROL} h-8 ${unit === undefined ? '' : 'pr-16'} ${className}`}
         />
         {unit !== undefined && (
@@ -108,7 +122,7 @@ export function CheckField({
         <span className="font-medium">{label}</span>
       </label>
       {help !== undefined && <p className="pl-6 text-table text-text-3">{help}</p>}
-      <Base.Error className="pl-6 text-table text-bad" />
+      <Fault indent="pl-6" />
     </Base.Root>
   );
 }

@@ -1,15 +1,19 @@
 import { Form as Base } from '@base-ui/react/form';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { CircleAlert } from '../icons.tsx';
-import { useRef, useState, type ReactNode } from 'react';
+import { Fragment, useRef, useState, type ReactNode, type RefObject } from 'react';
 import { failureOf, type Failure } from '../../api/failure.ts';
-import { useWords } from '../../words/words.ts';
+import { useSpeech, useWords } from '../../words/words.ts';
 import { Button, type ButtonLook } from './button.tsx';
+import { plainDecimal } from './decimals.ts';
+import { useDraft } from './use-draft.ts';
 import { RequestId } from '../request-id.tsx';
 
 export type FormValues = Readonly<Record<string, string>>;
 
 export interface ActFormProps<Answer> {
+  /** Names the form among those of its page: what is entered and not sent is there again when the form is opened again. Secrets are not. */
+  draft?: string | undefined;
   /** Is the verb on its button. */
   verb: string;
   look?: ButtonLook;
@@ -27,30 +31,36 @@ export interface ActFormProps<Answer> {
  * Is a form that acts once: it sends its fields, shows the server's errors at their fields and the rest above its buttons. What it changed
  * is asked for again, whatever it was: a few small requests cost less than a figure that is out of date.
  */
-export function ActForm<Answer>({
-  verb,
-  look = 'primary',
-  act,
-  onDone,
-  onCancel,
-  onChanged,
-  blockedBy,
-  children,
-}: ActFormProps<Answer>) {
-  const { form, send, isPending, failure, fields, isSaid } = useSending({ act, onDone });
+export function ActForm<Answer>(props: ActFormProps<Answer>) {
+  const { verb, look = 'primary', act, onDone, onCancel, onChanged, blockedBy, children } = props;
+  const { locale } = useSpeech();
+  const form = useRef<HTMLFormElement>(null);
+  const kept = useDraft(form, props.draft);
+  const { send, isPending, failure, fields, isSaid } = useSending({
+    form,
+    act,
+    onDone: (answer: Answer) => {
+      kept.drop();
+      return onDone(answer);
+    },
+  });
   return (
     <Base
       ref={form}
       className="flex flex-col gap-4"
       errors={fields}
-      onChange={onChanged}
+      onChange={() => {
+        kept.save();
+        onChanged?.();
+      }}
       onSubmit={(event) => {
         event.preventDefault();
         if (isPending || blockedBy !== undefined) return;
-        send(valuesOf(new FormData(event.currentTarget)));
+        send(valuesOf(event.currentTarget, locale));
       }}
     >
-      {children}
+      {kept.isRestored && <Restored onStartOver={kept.startOver} />}
+      <Fragment key={kept.round}>{children}</Fragment>
       {failure && !isSaid && <FormFailure failure={failure} />}
       <FormButtons {...{ verb, look, isPending, blockedBy, onCancel }} />
     </Base>
@@ -58,10 +68,13 @@ export function ActForm<Answer>({
 }
 
 /** Sends the fields of a form. `faults`: what is wrong with its fields; `isSaid` is true while they show the whole failure. */
-function useSending<Answer>({ act, onDone }: Pick<ActFormProps<Answer>, 'act' | 'onDone'>) {
+function useSending<Answer>({
+  form,
+  act,
+  onDone,
+}: Pick<ActFormProps<Answer>, 'act' | 'onDone'> & { form: RefObject<HTMLFormElement | null> }) {
   const queries = useQueryClient();
   const words = useWords();
-  const form = useRef<HTMLFormElement>(null);
   const [faults, setFaults] = useState<Faults>(NO_FAULTS);
   const { mutate, isPending, error } = useMutation({
     mutationFn: act,
@@ -73,7 +86,7 @@ function useSending<Answer>({ act, onDone }: Pick<ActFormProps<Answer>, 'act' | 
     },
   });
   const failure = error === null ? undefined : failureOf(error, words);
-  return { form, send: mutate, isPending, failure, ...(failure ? faults : NO_FAULTS) };
+  return { send: mutate, isPending, failure, ...(failure ? faults : NO_FAULTS) };
 }
 
 interface Faults {
@@ -143,11 +156,28 @@ function FormFailure({ failure }: { failure: Failure }) {
   );
 }
 
-/** Returns the texts of a form's fields. */
-export function valuesOf(data: FormData): FormValues {
+/** Says that a draft is back. */
+function Restored({ onStartOver }: { onStartOver: () => void }) {
+  const { general } = useWords();
+  return (
+    <p role="status" className="flex flex-wrap items-center gap-2 text-table text-text-2">
+      {general.restored}
+      <Button size="small" look="quiet" onClick={onStartOver}>
+        {general.startOver}
+      </Button>
+    </p>
+  );
+}
+
+/** Returns the texts of a form's fields, decimals in the spelling of the interface. */
+export function valuesOf(form: HTMLFormElement, locale: string): FormValues {
+  const isDecimal = (name: string): boolean =>
+    Object(form.elements.namedItem(name)).inputMode === 'decimal';
   return Object.fromEntries(
-    [...data.entries()].flatMap(([name, value]) =>
-      typeof value === 'string' ? [[name, value]] : [],
+    [...new FormData(form).entries()].flatMap(([name, value]) =>
+      typeof value === 'string'
+        ? [[name, isDecimal(name) ? plainDecimal(value, locale) : value]]
+        : [],
     ),
   );
 }

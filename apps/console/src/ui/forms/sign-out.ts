@@ -3,6 +3,7 @@ import { failureOf } from '../../api/failure.ts';
 import { signOut } from '../../api/session.ts';
 import { notify } from '../../browser/notices.ts';
 import { BASE, paths } from '../../paths.ts';
+import { dropDrafts } from './drafts.ts';
 import { useWords } from '../../words/words.ts';
 
 /** Leaves the console: the answered function shows the page of signing in. */
@@ -11,6 +12,7 @@ export function useLeave(): () => void {
   return () => {
     // A whole new page loads: nothing of the account stays in memory.
     queries.clear();
+    dropDrafts();
     window.location.assign(new URL(paths.login().slice(1), BASE));
   };
 }

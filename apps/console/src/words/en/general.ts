@@ -34,6 +34,8 @@ export const general = {
   tokens: 'tokens',
   time: 'Time',
   perMillion: 'per million tokens',
+  restored: 'What you entered before is here again.',
+  startOver: 'Start over',
   unsaved: 'Close without saving?',
   unsavedDetail: 'What you entered is lost.',
   keepEditing: 'Keep editing',

@@ -36,6 +36,8 @@ export const general: typeof en.general = {
   tokens: 'tokens',
   time: '时间',
   perMillion: '每百万 tokens',
+  restored: '您之前输入的内容已恢复。',
+  startOver: '重新开始',
   unsaved: '不保存就关闭吗？',
   unsavedDetail: '已填写的内容将丢失。',
   keepEditing: '继续编辑',
