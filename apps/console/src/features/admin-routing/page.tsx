@@ -1,5 +1,5 @@
 import { Plus } from '../../ui/icons.tsx';
-import { useState } from 'react';
+import { useDeferredValue, useState } from 'react';
 import { Button } from '../../ui/forms/button.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { SearchBox } from '../../ui/tables/search-box.tsx';
@@ -22,7 +22,12 @@ import { ROUTE_STATES } from './use-health.ts';
 import { useShownRoutes } from './use-shown-routes.ts';
 import type { Search } from '../../search.ts';
 import { Simulation } from './simulation.tsx';
-import { routesQuery, routingHealthQuery, upstreamsQuery } from '../../api/upstreams.ts';
+import {
+  routesQuery,
+  routingHealthQuery,
+  upstreamsQuery,
+  type Route,
+} from '../../api/upstreams.ts';
 import { catalogueQuery } from '../../api/catalogue.ts';
 import { NextInstallationStep } from '../admin-overview/installation-steps.tsx';
 import type { Prefetch } from '../../page-module.ts';
@@ -35,6 +40,8 @@ const search = z.object({
   state: optional(z.enum(ROUTE_STATES)),
   by: withDefault(z.enum(['model', 'upstream']), 'model'),
 });
+
+const NONE: readonly Route[] = [];
 
 export const prefetch: Prefetch = (ask) => {
   ask(routesQuery);
@@ -49,6 +56,8 @@ export function Page() {
   const { routing } = admin;
   const [{ model, protocol, create, q, state, by }, change] = useSearchState(search);
   const routes = useShownRoutes({ q, state });
+  // The list answers a letter first, the picture follows.
+  const pictured = useDeferredValue(routes.data);
   const isNarrowed = q.trim() !== '' || state !== undefined;
   const [isCreating, setCreating] = useState(create === '1');
   return (
@@ -59,7 +68,7 @@ export function Page() {
       bar={<Filters q={q} state={state} by={by} onChange={change} />}
     >
       <NextInstallationStep />
-      <RoutingPicture of={routes.data ?? []} />
+      <RoutingPicture of={pictured ?? NONE} />
       <Simulation modelId={model} protocol={protocol} onChange={change} />
       <Panel isFlush>
         <RoutesTable

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, useState } from 'react';
+import { memo, useMemo, useState } from 'react';
 import { routesQuery, type Route } from '../../api/upstreams.ts';
 import { useWidth } from '../../ui/use-width.ts';
 import { Panel } from '../../ui/page.tsx';
@@ -27,7 +27,7 @@ const TIERS = ['opacity-80', 'opacity-50', 'opacity-30'] as const;
 const MODELS_MAX = 12;
 
 /** Draws models left, upstreams right, an edge a route; the list below says the same to those who cannot see it. */
-export function RoutingPicture({ of: all }: { of: readonly Route[] }) {
+export const RoutingPicture = memo(function RoutingPicture({ of: all }: { of: readonly Route[] }) {
   const { words, locale } = useSpeech();
   const { routing } = words.admin;
   const names = useNames();
@@ -46,7 +46,7 @@ export function RoutingPicture({ of: all }: { of: readonly Route[] }) {
       <Drawing of={routes} facts={{ names, health }} />
     </Panel>
   );
-}
+});
 
 /** Returns the routes of the models with most requests, in their order, and of how many models there are. */
 function mostUsed(

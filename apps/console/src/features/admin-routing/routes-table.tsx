@@ -71,7 +71,7 @@ function GroupState({ name, of, facts }: { name: string; of: readonly Route[]; f
   return (
     <>
       <span className="foreign font-medium">{name}</span>
-      <StateBadge state={worst} />
+      <StateBadge state={worst} isKnown={facts.health.isKnown} />
       {requests > 0 && (
         <span className="text-text-3">{routing.requests24(formatCount(requests, locale))}</span>
       )}
@@ -128,7 +128,7 @@ function withNarrowState(column: Column<Route>, facts: Facts): Column<Route> {
         {column.cell(route)}
         {stateOf(route, facts) !== 'sound' && (
           <span className="block sm:hidden">
-            <StateBadge state={stateOf(route, facts)} />
+            <StateBadge state={stateOf(route, facts)} isKnown={facts.health.isKnown} />
           </span>
         )}
       </>
@@ -136,8 +136,9 @@ function withNarrowState(column: Column<Route>, facts: Facts): Column<Route> {
   };
 }
 
-function StateBadge({ state }: { state: RouteState }) {
+function StateBadge({ state, isKnown }: { state: RouteState; isKnown: boolean }) {
   const { routing } = useWords().admin;
+  if (state === 'idle' && !isKnown) return null;
   return <Badge tone={TONES[state]}>{routing.states[state]}</Badge>;
 }
 
@@ -189,7 +190,7 @@ function healthColumns({ words, locale }: Speech, facts: Facts): Column<Route>[]
       id: 'state',
       header: routing.state,
       from: 'sm',
-      cell: (route) => <StateBadge state={stateOf(route, facts)} />,
+      cell: (route) => <StateBadge state={stateOf(route, facts)} isKnown={facts.health.isKnown} />,
     },
   ];
 }

@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { memo } from 'react';
 import { simulationQuery, type CallerProtocol, type RouteTraffic } from '../../api/upstreams.ts';
 import { CLIENT_PROTOCOLS } from '../../api/tables.ts';
 import type { Shape } from '../../api/client.ts';
@@ -21,8 +22,12 @@ interface SimulationProps {
   onChange: (patch: { model?: string; protocol?: string }) => void;
 }
 
-/** Asks the server where a request of this model and protocol would go now. */
-export function Simulation({ modelId, protocol, onChange }: SimulationProps) {
+/** Asks the server where a request of this model and protocol would go now. A search of the list beside it does not draw it again. */
+export const Simulation = memo(function Simulation({
+  modelId,
+  protocol,
+  onChange,
+}: SimulationProps) {
   const { words } = useSpeech();
   const { routing } = words.admin;
   const { models } = useNames();
@@ -41,7 +46,7 @@ export function Simulation({ modelId, protocol, onChange }: SimulationProps) {
       <Loaded of={found}>{(answer) => <SimulatedRoutes of={answer} />}</Loaded>
     </Panel>
   );
-}
+});
 
 interface QuestionFiltersProps extends Pick<SimulationProps, 'protocol' | 'onChange'> {
   model: number;

@@ -16,6 +16,8 @@ export const ROUTE_STATES = ['resting', 'failing', 'sound', 'idle', 'unused'] as
 export type RouteState = (typeof ROUTE_STATES)[number];
 
 export interface RouteHealth {
+  /** Is false until the server has answered: a route without traffic is not known to have none. */
+  isKnown: boolean;
   trafficOf: (route: Pick<Route, 'model_id' | 'upstream_id'>) => RouteTraffic | undefined;
   stateOf: (route: Route, isUpstreamEnabled: boolean) => RouteState;
 }
@@ -35,6 +37,7 @@ function healthOf(health: RoutingHealth | undefined): RouteHealth {
   );
   const trafficOf: RouteHealth['trafficOf'] = (route) => traffic.get(nameOf(route));
   return {
+    isKnown: health !== undefined,
     trafficOf,
     stateOf: (route, isUpstreamEnabled) => {
       if (!route.enabled || !isUpstreamEnabled) return 'unused';

@@ -21,21 +21,26 @@ export function useShownRoutes({
   q = '',
   state,
 }: RouteFilter): Loadable<readonly Route[]> {
+  const wanted = q.trim().toLowerCase();
   const list = useQuery(routesQuery);
   const names = useNames();
   const health = useRouteHealth();
   const found = useQuery({ ...routingHealthQuery, ...SLOWLY_LIVE });
   const sorted = useMemo(() => list.data?.data.toSorted(byModelAndTier(names)), [list.data, names]);
+  const texts = useMemo(
+    () => new Map(sorted?.map((route) => [route.id, namesOf(route, names)])),
+    [sorted, names],
+  );
   const data = useMemo(
     () =>
       sorted?.filter(
         (route) =>
           (modelId === undefined || route.model_id === modelId) &&
           (upstreamId === undefined || route.upstream_id === upstreamId) &&
-          (q === '' || namesOf(route, names).includes(q.trim().toLowerCase())) &&
+          (wanted === '' || texts.get(route.id)?.includes(wanted) === true) &&
           (state === undefined || stateOf(route, { names, health }) === state),
       ),
-    [sorted, names, health, modelId, upstreamId, q, state],
+    [sorted, texts, names, health, modelId, upstreamId, wanted, state],
   );
   if (state !== undefined && found.data === undefined)
     return { data: undefined, error: list.error ?? found.error, refetch: found.refetch };
