@@ -2,23 +2,31 @@ import { sideTokens } from '../../api/tables.ts';
 import type { UsageStatistics } from '../../api/usage.ts';
 import { Count } from '../../ui/figures.tsx';
 import { colorOf, fillOf } from '../../ui/charts/series.ts';
+import { Parts } from '../../ui/tables/parts.tsx';
 import { Table, type Column } from '../../ui/tables/table.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 import { totalsOf, type GroupTotals } from './course.ts';
 import { useGroupName } from './group-name.ts';
+
+/** Counts the groups of one part. */
+const PART = 50;
 
 /** Shows the figures behind a chart, in its colours. */
 export function TotalsTable({ of: statistics }: { of: UsageStatistics }) {
   const { usage } = useWords();
   const nameOf = useGroupName(statistics.group_by);
   return (
-    <Table
-      label={usage.totals}
-      columns={columnsOf(statistics.group_by, usage, nameOf)}
-      rows={totalsOf(statistics)}
-      rowId={({ id }) => id ?? 'none'}
-      empty={null}
-    />
+    <Parts of={totalsOf(statistics)} size={PART}>
+      {(rows) => (
+        <Table
+          label={usage.totals}
+          columns={columnsOf(statistics.group_by, usage, nameOf)}
+          rows={rows}
+          rowId={({ id }) => id ?? 'none'}
+          empty={null}
+        />
+      )}
+    </Parts>
   );
 }
 

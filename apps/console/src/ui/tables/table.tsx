@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { ArrowDown, ArrowUp } from '../icons.tsx';
-import { lazy, Suspense, type MouseEvent, type ReactNode } from 'react';
+import type { MouseEvent, ReactNode } from 'react';
 import { ScrollBox } from './scroll-box.tsx';
 import { recall } from '../../browser/preferences.ts';
 import { useWords } from '../../words/words.ts';
@@ -34,43 +34,24 @@ export interface TableProps<Row> {
   spanOf?: (row: Row) => ReactNode;
 }
 
-/** A longer table draws only the rows near the window. */
-const WINDOWED_FROM = 200;
-const WindowedRows = lazy(async () => ({
-  default: (await import('./windowed-rows.tsx')).WindowedRows,
-}));
-
 const FROM = { sm: 'max-sm:hidden', md: 'max-md:hidden', lg: 'max-lg:hidden' } as const;
 
-/** Shows every table of the console. The server sorts and pages, so that lists of any length stay quick. */
+/** Shows every table of the console. The server, `FoldedTable` or `Parts` sorts and pages, so that lists of any length stay quick. */
 export function Table<Row>(props: TableProps<Row>) {
   const { label, columns, rows, rowId, rowTo, sort, onSort, empty, spanOf } = props;
   const navigate = useNavigate();
   if (rows.length === 0 && empty !== undefined) return empty;
   const height = recall('rows') === 'compact' ? 'h-8' : 'h-10';
   const onOpen = rowTo && ((row: Row): void => void navigate({ to: rowTo(row) }));
-  const rowOf = (row: Row, place?: RowPlace) => (
-    <BodyRow key={rowId(row)} {...{ row, columns, height, onOpen, place, spanOf }} />
-  );
   return (
     <ScrollBox label={label}>
-      <table
-        className="w-full border-collapse text-table"
-        aria-label={label}
-        {...(rows.length > WINDOWED_FROM && { 'aria-rowcount': rows.length + 1 })}
-      >
+      <table className="w-full border-collapse text-table" aria-label={label}>
         <HeaderRow columns={columns} sort={sort} onSort={onSort} />
-        {rows.length > WINDOWED_FROM ? (
-          <Suspense fallback={null}>
-            <WindowedRows
-              count={rows.length}
-              columns={columns.length}
-              row={(index, measure) => rowOf(rows[index] as Row, { index, measure })}
-            />
-          </Suspense>
-        ) : (
-          <tbody>{rows.map((row) => rowOf(row))}</tbody>
-        )}
+        <tbody>
+          {rows.map((row) => (
+            <BodyRow key={rowId(row)} {...{ row, columns, height, onOpen, spanOf }} />
+          ))}
+        </tbody>
       </table>
     </ScrollBox>
   );
@@ -81,11 +62,10 @@ interface BodyRowProps<Row> {
   columns: readonly Column<Row>[];
   height: string;
   onOpen: ((row: Row) => void) | undefined;
-  place: RowPlace | undefined;
   spanOf: ((row: Row) => ReactNode) | undefined;
 }
 
-function BodyRow<Row>({ row, columns, height, onOpen, place, spanOf }: BodyRowProps<Row>) {
+function BodyRow<Row>({ row, columns, height, onOpen, spanOf }: BodyRowProps<Row>) {
   const span = spanOf?.(row);
   if (span !== undefined)
     return (
@@ -99,11 +79,6 @@ function BodyRow<Row>({ row, columns, height, onOpen, place, spanOf }: BodyRowPr
     <tr
       onClick={(event) => isPlainClick(event) && onOpen?.(row)}
       className={`${height} border-b border-line last:border-b-0 hover:bg-bg ${onOpen ? 'cursor-pointer' : ''}`}
-      {...(place && {
-        ref: place.measure,
-        'data-index': place.index,
-        'aria-rowindex': place.index + 2,
-      })}
     >
       {columns.map((column) => (
         <td key={column.id} className={`${cellClass(column)} ${endOf(columns, column)}`}>
@@ -136,12 +111,6 @@ function HeaderRow<Row>({ columns, sort, onSort }: HeaderRowProps<Row>) {
       </tr>
     </thead>
   );
-}
-
-/** Describes the place of a row among those that are drawn, and measures its height. */
-interface RowPlace {
-  index: number;
-  measure: (element: HTMLElement | null) => void;
 }
 
 /** The last column that is seen stands as far from the edge as the first, whatever is hidden. */
