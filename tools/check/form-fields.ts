@@ -91,6 +91,10 @@ export const WITHOUT_FORM: Readonly<Record<string, string>> = {
   Auth_logout: BY_BUTTON,
   ProxyNodes_toggle: BY_BUTTON,
   MadeByTokens_disable: BY_BUTTON,
+  Bulk_plan: 'a bar above a list sends what is chosen in it',
+  Bulk_apply: 'the review of a plan sends what it showed',
+  Bulk_planModels: "the list of a provider's models has the fields of its rows",
+  Bulk_applyModels: 'the review of a plan sends what it showed',
   Playground_create: 'the playground sends it when it opens',
   Models_importFamilies: 'a table of hundreds of rows: `tollgate models import-families`',
 };

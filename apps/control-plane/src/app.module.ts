@@ -21,6 +21,7 @@ import { PlaygroundModule } from './features/playground/playground.module.ts';
 import { PreviewsModule } from './features/previews/previews.module.ts';
 import { ProxyNodesModule } from './features/proxy-nodes/proxy-nodes.module.ts';
 import { ReconciliationModule } from './features/reconciliation/reconciliation.module.ts';
+import { BulkModule } from './features/bulk/bulk.module.ts';
 import { RemovalsModule } from './features/removals/removals.module.ts';
 import { RoutingModule } from './features/routing/routing.module.ts';
 import { SearchModule } from './features/search/search.module.ts';
@@ -91,6 +92,7 @@ const FEATURES: NonNullable<DynamicModule['imports']> = [
   SearchModule,
   MadeByTokensModule,
   RemovalsModule,
+  BulkModule,
 ];
 
 @Module({})

@@ -75,7 +75,7 @@ const HAN = /\p{Script=Han}/u;
       for (const { fields, whole } of [first, second]) {
         expect(fields.length).toBeGreaterThan(0);
         expect(fields.filter((text) => !HAN.test(text))).toEqual([]);
-        // What its fields say, the form does not say again.
+        // The form does not repeat what its fields say.
         expect(whole).toEqual([]);
       }
     },

@@ -71,6 +71,7 @@ const NO_FIELD = 'has no field that can be wrong';
 export const NOT_SENT: Readonly<Record<string, string>> = {
   'access/login-page.tsx': 'says of no field what is wrong with it',
   'access/password-dialog.tsx': '`given-again` sends it wrong',
+  'admin-upstreams/credential-dialogs.tsx': 'is not sent wrong yet: it came with the credentials',
   'admin-books/dead-letters.tsx': OF_MOMENT,
   'usage/running-panel.tsx': OF_MOMENT,
   'admin-upstreams/add-models.tsx': 'the review of its plan says what is wrong',

@@ -1,6 +1,6 @@
 import { client, dataOf, type Shape } from './client.ts';
 import { GATEWAY } from '../paths.ts';
-import { readEvents } from './sse.ts';
+import { readEvents } from './events/sse.ts';
 
 export type Protocol = 'openai' | 'anthropic';
 export interface Message {

@@ -1,5 +1,5 @@
 import { Tabs as Base } from '@base-ui/react/tabs';
-import type { ReactNode } from 'react';
+import { Suspense, type ReactNode } from 'react';
 
 export interface Tab {
   id: string;
@@ -32,7 +32,7 @@ export function Tabs({
       </Base.List>
       {tabs.map(({ id, content }) => (
         <Base.Panel key={id} value={id} className="flex flex-col gap-5 pt-5 outline-offset-4">
-          {content}
+          <Suspense fallback={null}>{content}</Suspense>
         </Base.Panel>
       ))}
     </Base.Root>

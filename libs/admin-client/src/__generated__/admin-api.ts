@@ -1316,6 +1316,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/upstreams/{id}/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ask the provider which models it lists */
+        post: operations["Upstreams_models"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/usage/logs": {
         parameters: {
             query?: never;
@@ -2019,6 +2036,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/bulk/plan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What one act on many accounts, keys or models would change */
+        post: operations["Bulk_plan"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/bulk/apply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Act on many records as planned; rows that are refused are named */
+        post: operations["Bulk_apply"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/bulk/plan-models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What adding models of an upstream would create: each model with the facts of its family, its price and its route */
+        post: operations["Bulk_planModels"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/bulk/apply-models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Add models of an upstream as planned */
+        post: operations["Bulk_applyModels"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2254,6 +2339,43 @@ export interface components {
         };
         BudgetUsageList: {
             data: components["schemas"]["BudgetUsage"][];
+        };
+        BulkOutcome: {
+            applied: number;
+            failed: {
+                /** @enum {string} */
+                kind: "user" | "key" | "model" | "route";
+                id: number | null;
+                name: string;
+                /** @description The code of the refusal */
+                code: string;
+                message: string;
+            }[];
+        };
+        BulkPlan: {
+            /** @description Names this plan: an act states it */
+            digest: string;
+            steps: components["schemas"]["BulkStep"][];
+        };
+        BulkStep: {
+            /** @enum {string} */
+            action: "add" | "change" | "remove";
+            /** @enum {string} */
+            kind: "user" | "key" | "model" | "route";
+            /** @description null: it is added */
+            id: number | null;
+            name: string;
+            differences: {
+                field: string;
+                from: string | number | boolean | null;
+                to: string | number | boolean | null;
+            }[];
+            /** @description Enabled keys of an account that stop or work again */
+            keys: number | null;
+            /** @description Open subscriptions of a model */
+            subscriptions: number | null;
+            /** @description The reason why the row is left out */
+            blocked_by: ("not_found" | "unchanged" | "invalid_transition" | "cannot_change_self" | "model_not_priced" | "invalid_name" | "no_embeddings") | null;
         };
         BurnRate: {
             model_id: number;
@@ -3096,6 +3218,16 @@ export interface components {
             held: number | null;
             /** @description null = live; otherwise the time of the ledger balance, which is used while Redis does not answer */
             as_of: string | null;
+        };
+        OfferedModels: {
+            upstream_id: number;
+            /** @description The names that the provider lists, at most 2,000; null: it lists none */
+            models: string[] | null;
+            error: {
+                /** @enum {string} */
+                kind: "timeout" | "address_refused" | "unreachable" | "refused" | "unreadable";
+                message: string;
+            } | null;
         };
         OneTimePassword: {
             id: number;
@@ -9388,6 +9520,34 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
+    Upstreams_models: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OfferedModels"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
     Usage_list: {
         parameters: {
             query?: {
@@ -11115,6 +11275,275 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Bulk_plan: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "act": "keys.disable",
+                 *       "ids": [
+                 *         1,
+                 *         2
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    /** @enum {string} */
+                    act: "users.approve" | "users.reject" | "users.freeze" | "users.unfreeze" | "keys.enable" | "keys.disable" | "keys.delete" | "models.sell" | "models.withdraw";
+                    ids: number[];
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkPlan"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Bulk_apply: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "act": "keys.disable",
+                 *       "ids": [
+                 *         1,
+                 *         2
+                 *       ],
+                 *       "digest": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                 *     }
+                 */
+                "application/json": {
+                    /** @enum {string} */
+                    act: "users.approve" | "users.reject" | "users.freeze" | "users.unfreeze" | "keys.enable" | "keys.disable" | "keys.delete" | "models.sell" | "models.withdraw";
+                    ids: number[];
+                    digest: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkOutcome"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            412: components["responses"]["precondition_failed"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Bulk_planModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "upstream_id": 1,
+                 *       "models": [
+                 *         {
+                 *           "upstream_model": "gpt-5",
+                 *           "price": {
+                 *             "price_per_million": "2.5",
+                 *             "weight_output": "4"
+                 *           },
+                 *           "is_on_shelf": true
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": {
+                    upstream_id: number;
+                    priority?: number;
+                    weight?: number;
+                    models: {
+                        upstream_model: string;
+                        name?: string;
+                        /** @enum {string} */
+                        kind?: "chat" | "embedding";
+                        context_window?: number | null;
+                        max_output_tokens?: number | null;
+                        price?: {
+                            price_per_million: string | number;
+                            weight_input?: string | number;
+                            weight_cache_read?: string | number;
+                            weight_cache_write?: string | number;
+                            weight_output?: string | number;
+                            weight_cache_write_1h?: (string | number) | null;
+                            weight_audio_input?: (string | number) | null;
+                            weight_audio_output?: (string | number) | null;
+                            weight_image_input?: (string | number) | null;
+                            weight_image_output?: (string | number) | null;
+                            weight_searches?: (string | number) | null;
+                            multipliers?: {
+                                [key: string]: string | number;
+                            };
+                            tiers?: {
+                                above_prompt_tokens: number;
+                                weights: {
+                                    weight_input: string | number;
+                                    weight_cache_read: string | number;
+                                    weight_cache_write: string | number;
+                                    weight_output: string | number;
+                                    weight_cache_write_1h?: (string | number) | null;
+                                    weight_audio_input?: (string | number) | null;
+                                    weight_audio_output?: (string | number) | null;
+                                    weight_image_input?: (string | number) | null;
+                                    weight_image_output?: (string | number) | null;
+                                    weight_searches?: (string | number) | null;
+                                };
+                            }[];
+                            free?: boolean;
+                        };
+                        is_on_shelf?: boolean;
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkPlan"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Bulk_applyModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "upstream_id": 1,
+                 *       "models": [
+                 *         {
+                 *           "upstream_model": "gpt-5"
+                 *         }
+                 *       ],
+                 *       "digest": "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+                 *     }
+                 */
+                "application/json": {
+                    upstream_id: number;
+                    priority?: number;
+                    weight?: number;
+                    models: {
+                        upstream_model: string;
+                        name?: string;
+                        /** @enum {string} */
+                        kind?: "chat" | "embedding";
+                        context_window?: number | null;
+                        max_output_tokens?: number | null;
+                        price?: {
+                            price_per_million: string | number;
+                            weight_input?: string | number;
+                            weight_cache_read?: string | number;
+                            weight_cache_write?: string | number;
+                            weight_output?: string | number;
+                            weight_cache_write_1h?: (string | number) | null;
+                            weight_audio_input?: (string | number) | null;
+                            weight_audio_output?: (string | number) | null;
+                            weight_image_input?: (string | number) | null;
+                            weight_image_output?: (string | number) | null;
+                            weight_searches?: (string | number) | null;
+                            multipliers?: {
+                                [key: string]: string | number;
+                            };
+                            tiers?: {
+                                above_prompt_tokens: number;
+                                weights: {
+                                    weight_input: string | number;
+                                    weight_cache_read: string | number;
+                                    weight_cache_write: string | number;
+                                    weight_output: string | number;
+                                    weight_cache_write_1h?: (string | number) | null;
+                                    weight_audio_input?: (string | number) | null;
+                                    weight_audio_output?: (string | number) | null;
+                                    weight_image_input?: (string | number) | null;
+                                    weight_image_output?: (string | number) | null;
+                                    weight_searches?: (string | number) | null;
+                                };
+                            }[];
+                            free?: boolean;
+                        };
+                        is_on_shelf?: boolean;
+                    }[];
+                    digest: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BulkOutcome"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            412: components["responses"]["precondition_failed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];

@@ -21,6 +21,8 @@ import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { FoldedTable } from '../../ui/tables/folded-table.tsx';
 import type { Column } from '../../ui/tables/table.tsx';
 import { useSpeech, useWords, type Words } from '../../words/words.ts';
+import { BulkBar } from '../bulk/bulk-bar.tsx';
+import { useChosen } from '../bulk/use-chosen.tsx';
 import { ChangePricesDialog } from './change-prices.tsx';
 import { CreateModelDialog } from './model-dialogs.tsx';
 import { ShelfBadge } from './shelf-badge.tsx';
@@ -166,6 +168,8 @@ function ModelPrice({ of: price }: { of: Price | undefined }) {
   return <Money amount={price.price_per_million} currency={price.currency} />;
 }
 
+const ACTS = ['models.sell', 'models.withdraw'] as const;
+
 function ModelsTable({
   rows,
   sort,
@@ -183,19 +187,23 @@ function ModelsTable({
   const { models } = words.admin;
   const { data: inForce } = useQuery(pricesInForceQuery);
   const prices = new Map(inForce?.data.map((price) => [price.model_id, price]));
+  const { column, ...chosen } = useChosen<Model>(({ name }) => name);
   return (
-    <FoldedTable
-      label={models.title}
-      columns={columnsOf(words, prices)}
-      rows={inOrder(rows, sort, prices)}
-      sort={sort}
-      onSort={onSort}
-      rowId={({ id }) => id}
-      rowTo={({ id }) => paths.adminModel(id)}
-      empty={empty}
-      groupOf={isGrouped ? ({ owned_by: owner }) => owner : undefined}
-      head={({ name, rows: of }) => <OwnerHead name={name} of={of} />}
-    />
+    <>
+      <BulkBar {...chosen} acts={ACTS} shown={rows.map(({ id }) => id)} />
+      <FoldedTable
+        label={models.title}
+        columns={[column, ...columnsOf(words, prices)]}
+        rows={inOrder(rows, sort, prices)}
+        sort={sort}
+        onSort={onSort}
+        rowId={({ id }) => id}
+        rowTo={({ id }) => paths.adminModel(id)}
+        empty={empty}
+        groupOf={isGrouped ? ({ owned_by: owner }) => owner : undefined}
+        head={({ name, rows: of }) => <OwnerHead name={name} of={of} />}
+      />
+    </>
   );
 }
 

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Plug, Plus } from '../../ui/icons.tsx';
-import { useState } from 'react';
+import { lazy, useState } from 'react';
 import {
   presetsQuery,
   upstreamsQuery,
@@ -21,6 +21,8 @@ import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { FoldedTable } from '../../ui/tables/folded-table.tsx';
 import type { Column } from '../../ui/tables/table.tsx';
 import { useSpeech, useWords, type Speech } from '../../words/words.ts';
+import { OnceOpened } from '../../ui/once-opened.tsx';
+import { MANY_WORDS } from './many-words.ts';
 import { useUpstreamFares, type UpstreamFares } from './use-upstream-fares.ts';
 import { UpstreamState } from './upstream-state.tsx';
 import { TestDialog } from './upstream-dialogs.tsx';
@@ -48,12 +50,12 @@ export function Page() {
   const list = useQuery(upstreamsQuery);
   const isWanted = ({ name, base_url: url }: Upstream): boolean =>
     `${name} ${url}`.toLowerCase().includes(q.trim().toLowerCase());
-  const add = <AddButton onAdd={() => setCreating(true)} />;
+  const add = <AddButton key="add" onAdd={() => setCreating(true)} />;
   return (
     <Frame
       title={upstreams.title}
       purpose={upstreams.purpose}
-      actions={add}
+      actions={[<TestMany key="test" of={(list.data?.data ?? []).filter(isWanted)} />, add]}
       bar={
         <SearchBox label={upstreams.search} value={q} onSearch={(text) => change({ q: text })} />
       }
@@ -78,6 +80,27 @@ export function Page() {
         }}
       />
     </Frame>
+  );
+}
+
+const TestManyDialog = lazy(async () => ({
+  default: (await import('./test-many.tsx')).TestManyDialog,
+}));
+
+/** Leads to the test of all upstreams that the list shows. */
+function TestMany({ of }: { of: readonly Upstream[] }) {
+  const { language, locale } = useSpeech();
+  const [isOpen, setOpen] = useState(false);
+  if (of.length < 2) return null;
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>
+        {MANY_WORDS[language].testAll(formatCount(of.length, locale))}
+      </Button>
+      <OnceOpened isOpen={isOpen}>
+        {isOpen && <TestManyDialog of={of} onClose={() => setOpen(false)} />}
+      </OnceOpened>
+    </>
   );
 }
 

@@ -5,10 +5,11 @@ import { paths } from '../../paths.ts';
 import { ConfirmDialog } from '../../ui/forms/confirm-dialog.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { useSpeech } from '../../words/words.ts';
+import { AddModelsDialog } from './add-models.tsx';
 import { TestDialog, UpstreamKeyDialog } from './upstream-dialogs.tsx';
 import { EditUpstreamDialog } from './upstream-form.tsx';
 
-export type OpenDialog = 'edit' | 'key' | 'test' | 'delete' | undefined;
+export type OpenDialog = 'edit' | 'key' | 'test' | 'models' | 'delete' | undefined;
 
 interface UpstreamDialogsProps {
   of: Upstream;
@@ -28,6 +29,7 @@ export function UpstreamDialogs({ of: upstream, open, onClose }: UpstreamDialogs
       <EditUpstreamDialog of={upstream} isOpen={open === 'edit'} onClose={onClose} />
       <UpstreamKeyDialog of={upstream} isOpen={open === 'key'} onClose={onClose} />
       <TestDialog of={upstream} isOpen={open === 'test'} onClose={onClose} />
+      {open === 'models' && <AddModelsDialog of={upstream} onClose={onClose} />}
       <ConfirmDialog
         title={`${upstreams.remove}: ${upstream.name}`}
         text={upstreams.removeText(formatCount(count, locale))}

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { Ellipsis } from '../../ui/icons.tsx';
-import { lazy, useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import {
   updateUpstream,
   upstreamQuery,
@@ -21,13 +21,13 @@ import { useSearchState, withDefault, z } from '../../ui/tables/search-state.ts'
 import { Segments } from '../../ui/tables/segments.tsx';
 import { EmptyState, Loaded, Skeleton } from '../../ui/states.tsx';
 import { TimeRangePicker, useRangeChange, useTimeRange } from '../../ui/time/time-range.tsx';
-import { useWords } from '../../words/words.ts';
+import { useSpeech, useWords } from '../../words/words.ts';
 import { RoutesTable } from '../admin-routing/routes-table.tsx';
 import { useShownRoutes } from '../admin-routing/use-shown-routes.ts';
-import { RequestsTable } from '../usage/requests-table.tsx';
 import { isLatency, UsageChart } from '../usage/usage-chart.tsx';
 import { UpstreamCredentials } from './upstream-credentials.tsx';
 import { UpstreamHealth } from './upstream-health.tsx';
+import { MANY_WORDS } from './many-words.ts';
 import type { OpenDialog } from './upstream-page-dialogs.tsx';
 import { UpstreamState } from './upstream-state.tsx';
 
@@ -51,6 +51,9 @@ export function Page() {
 const SHOWN = ['requests', 'errors', 'duration_ms', 'first_token_ms'] as const;
 const search = z.object({ show: withDefault(z.enum(SHOWN), 'requests') });
 
+const RequestsTable = lazy(async () => ({
+  default: (await import('../usage/requests-table.tsx')).RequestsTable,
+}));
 const UpstreamDialogs = lazy(async () => ({
   default: (await import('./upstream-page-dialogs.tsx')).UpstreamDialogs,
 }));
@@ -88,16 +91,19 @@ function UpstreamPage({ of: upstream }: { of: UpstreamDetail }) {
 }
 
 function UpstreamMenu({ of: upstream, open }: { of: Upstream; open: (what: OpenDialog) => void }) {
-  const { admin, general } = useWords();
-  const { upstreams } = admin;
+  const { words, language } = useSpeech();
+  const { upstreams } = words.admin;
   const toggle = useAct({
     act: () => updateUpstream(upstream.id, { enabled: !upstream.enabled }),
     done: () => upstreams.saved,
   });
   return (
     <Menu
-      trigger={<Button icon={<Ellipsis aria-hidden className="size-4" />}>{general.more}</Button>}
+      trigger={
+        <Button icon={<Ellipsis aria-hidden className="size-4" />}>{words.general.more}</Button>
+      }
       acts={[
+        { label: MANY_WORDS[language].add, onAct: () => open('models') },
         { label: upstreams.edit, onAct: () => open('edit') },
         { label: upstreams.rotateKey, onAct: () => open('key') },
         {
@@ -195,11 +201,13 @@ function LastFailures({ id }: { id: number }) {
     >
       <Loaded of={failed}>
         {({ data }) => (
-          <RequestsTable
-            rows={data}
-            show={['user', 'node']}
-            empty={<EmptyState title={upstreams.noFailures} />}
-          />
+          <Suspense fallback={null}>
+            <RequestsTable
+              rows={data}
+              show={['user', 'node']}
+              empty={<EmptyState title={upstreams.noFailures} />}
+            />
+          </Suspense>
         )}
       </Loaded>
     </Panel>

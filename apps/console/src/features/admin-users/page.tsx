@@ -22,8 +22,10 @@ import {
   type SearchOf,
 } from '../../ui/tables/search-state.ts';
 import { EmptyState } from '../../ui/states.tsx';
-import { Table } from '../../ui/tables/table.tsx';
+import { Table, type Column } from '../../ui/tables/table.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
+import { BulkBar } from '../bulk/bulk-bar.tsx';
+import { useChosen } from '../bulk/use-chosen.tsx';
 import { InstallationCeilings } from './ceilings.tsx';
 import { CreateUserDialog } from './one-time-password.tsx';
 import type { Acted } from './pending-acts.tsx';
@@ -180,6 +182,8 @@ function PendingUsers() {
   );
 }
 
+const ACTS = ['users.approve', 'users.reject', 'users.freeze', 'users.unfreeze'] as const;
+
 /** Lists all accounts, or those of a search, in which those who wait are approved where they are found. */
 const UsersList = memo(function UsersList({
   rows,
@@ -190,6 +194,7 @@ const UsersList = memo(function UsersList({
   const { users } = admin;
   const isFiltered = isNarrowed(state);
   const { shown, ...acted } = useActedRows(rows, idOf);
+  const { column, ...chosen } = useChosen<ListedUser>(({ username }) => username);
   const empty = isFiltered ? (
     <EmptyState title={users.noMatch} />
   ) : (
@@ -198,14 +203,18 @@ const UsersList = memo(function UsersList({
     </EmptyState>
   );
   return (
-    <UsersTable
-      label={users.title}
-      rows={shown}
-      sort={state.sort}
-      onSort={(sort) => onChange({ sort, page: undefined })}
-      empty={empty}
-      {...(isFiltered && { acted })}
-    />
+    <>
+      <BulkBar {...chosen} acts={ACTS} shown={shown.map(idOf)} />
+      <UsersTable
+        label={users.title}
+        rows={shown}
+        chosen={column}
+        sort={state.sort}
+        onSort={(sort) => onChange({ sort, page: undefined })}
+        empty={empty}
+        {...(isFiltered && { acted })}
+      />
+    </>
   );
 });
 
@@ -213,17 +222,19 @@ interface UsersTableProps {
   label: string;
   /** Is set where those who wait are approved: each account is in one place of a page. */
   acted?: Acted;
+  /** Is the column in which accounts are chosen. */
+  chosen?: Column<ListedUser>;
   rows: readonly ListedUser[];
   sort?: UserOrder;
   onSort?: (sort: string) => void;
   empty?: React.ReactNode;
 }
 
-function UsersTable({ label, acted, rows, sort, onSort, empty }: UsersTableProps) {
+function UsersTable({ label, acted, chosen, rows, sort, onSort, empty }: UsersTableProps) {
   return (
     <Table
       label={label}
-      columns={userColumns(useSpeech(), rows, acted)}
+      columns={[...(chosen ? [chosen] : []), ...userColumns(useSpeech(), rows, acted)]}
       rows={rows}
       rowId={({ id }) => id}
       {...(rows.every(({ status }) => status !== 'deleted') && {

@@ -12,16 +12,24 @@ import { Tabs } from '../../ui/tabs.tsx';
 import { Exact } from '../../ui/time/time.tsx';
 import { FIRST_PAGE } from '../../ui/tables/list-table.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
-import { BudgetsPanel } from '../budgets/budgets-panel.tsx';
-import { PaymentsPanel } from '../wallet/payments-panel.tsx';
 import { AgoOrNever } from './ago-or-never.tsx';
 import { FIGURE_WORDS } from './figure-words.ts';
 import { UserActs } from './user-acts.tsx';
-
 import { UserStatus } from './user-status.tsx';
 import { UserSubscriptions } from './user-subscriptions.tsx';
-import { UserEvents, UserKeys, UserLedger, UserRequests } from './user-tabs.tsx';
 
+/** Loads a tab that the page does not open with. */
+const tabs = () => import('./user-tabs.tsx');
+const UserKeys = lazy(async () => ({ default: (await tabs()).UserKeys }));
+const UserRequests = lazy(async () => ({ default: (await tabs()).UserRequests }));
+const UserLedger = lazy(async () => ({ default: (await tabs()).UserLedger }));
+const UserEvents = lazy(async () => ({ default: (await tabs()).UserEvents }));
+const BudgetsPanel = lazy(async () => ({
+  default: (await import('../budgets/budgets-panel.tsx')).BudgetsPanel,
+}));
+const PaymentsPanel = lazy(async () => ({
+  default: (await import('../wallet/payments-panel.tsx')).PaymentsPanel,
+}));
 const NearLimits = lazy(async () => ({
   default: (await import('./near-limits.tsx')).NearLimits,
 }));

@@ -11,6 +11,8 @@ import { ListTable, useListState, type ListState } from '../../ui/tables/list-ta
 import type { Column } from '../../ui/tables/table.tsx';
 import { Ago } from '../../ui/time/time.tsx';
 import { useSpeech, useWords, type Words } from '../../words/words.ts';
+import { BulkBar } from '../bulk/bulk-bar.tsx';
+import { useChosen } from '../bulk/use-chosen.tsx';
 import { FIGURE_WORDS } from './figure-words.ts';
 import { CreateKeyDialog } from '../keys/create-key.tsx';
 import { KeyFill, useKeyFills, type KeyFills } from '../keys/key-fill.tsx';
@@ -24,11 +26,14 @@ const ActivityPanel = lazy(async () => ({
   default: (await import('../admin-activity/activity-panel.tsx')).ActivityPanel,
 }));
 
+const ACTS = ['keys.enable', 'keys.disable', 'keys.delete'] as const;
+
 export function UserKeys({ userId }: { userId: number }) {
   const { admin, keys } = useWords();
   const [state, change] = useListState(KEY_SORTS);
   const found = useQuery(keysQuery({ user_id: userId, ...asked(state) }));
   const fills = useKeyFills(found.data?.data ?? []);
+  const { column, ...chosen } = useChosen<Key>(({ name }) => name);
   const [isCreating, setCreating] = useState(false);
   return (
     <Panel
@@ -44,6 +49,7 @@ export function UserKeys({ userId }: { userId: number }) {
         </Button>
       }
     >
+      <BulkBar {...chosen} acts={ACTS} shown={found.data?.data.map(({ id }) => id) ?? []} />
       <ListTable
         label={keys.title}
         of={found}
@@ -51,7 +57,7 @@ export function UserKeys({ userId }: { userId: number }) {
         onChange={change}
         pageSize={PAGE_SIZE}
         search={keys.search}
-        columns={keyColumns(keys, fills)}
+        columns={[column, ...keyColumns(keys, fills)]}
         rowId={({ id }) => id}
         rowTo={({ id }) => paths.adminKey(id)}
         empty={<EmptyState title={admin.users.noKeys} />}

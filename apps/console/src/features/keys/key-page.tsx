@@ -20,12 +20,14 @@ import { KeyLimits } from './key-limits.tsx';
 import { KeyStatus } from './key-status.tsx';
 import { KeyUsage } from './key-usage.tsx';
 import { KeyWindows } from './key-windows.tsx';
-import { SnippetTabs } from './snippet-tabs.tsx';
 import { useToggleKey } from './use-toggle-key.ts';
 
 /** Arrives behind the key itself: the page is as light as before when it is opened first. */
 const BudgetsPanel = lazy(async () => ({
   default: (await import('../budgets/budgets-panel.tsx')).BudgetsPanel,
+}));
+const SnippetTabs = lazy(async () => ({
+  default: (await import('./snippet-tabs.tsx')).SnippetTabs,
 }));
 /** Loads the dialogs of a key when one of them opens. */
 const KeyDialogs = lazy(async () => ({

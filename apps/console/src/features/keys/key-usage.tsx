@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { lazy, Suspense } from 'react';
 import type { Key } from '../../api/keys.ts';
 import { useLive } from '../../api/events/stream.ts';
 import { statisticsQuery } from '../../api/usage.ts';
@@ -7,8 +8,12 @@ import { Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { TimeRangePicker, useRangeChange, useTimeRange } from '../../ui/time/time-range.tsx';
 import { useWords } from '../../words/words.ts';
-import { RequestsPanel } from '../usage/requests-panel.tsx';
 import { UsageChart } from '../usage/usage-chart.tsx';
+
+/** Loads the list below the chart after the page. */
+const RequestsPanel = lazy(async () => ({
+  default: (await import('../usage/requests-panel.tsx')).RequestsPanel,
+}));
 
 /** Shows what one key did: tokens by model, and its requests. */
 export function KeyUsage({
@@ -38,7 +43,15 @@ export function KeyUsage({
           {(found) => <UsageChart of={found} measure="charge" onZoom={zoom} />}
         </Loaded>
       </Panel>
-      <RequestsPanel filter={filter} range={range} cursor={cursor} onCursor={onCursor} show={[]} />
+      <Suspense fallback={null}>
+        <RequestsPanel
+          filter={filter}
+          range={range}
+          cursor={cursor}
+          onCursor={onCursor}
+          show={[]}
+        />
+      </Suspense>
     </>
   );
 }

@@ -31,10 +31,6 @@ const RULES = {
   'must be greater than 0': '必须大于 0',
   'set both auto_recharge_threshold': '自动充值的阈值和数量必须同时填写，或都不填',
   'set both threshold and amount': '阈值和数量必须同时填写，或都不填',
-  'must be 1 to 120 letters': '必须是 1 到 120 个字母、数字、点、短横线或下划线',
-  'must be letters, digits and . _ : / @ + -':
-    '必须是字母、数字或 . _ : / @ + -，并以字母或数字开头',
-  'must be a region such as': '必须是区域，例如 us-east-1',
   'must not hold control characters': '不能包含控制字符',
   'must stay, with the protocol': '此上游还有其他凭据时不能更改；请先删除它们',
   'must not be given for credential 0': '凭据 0 没有名称，不能填写',

@@ -8,7 +8,7 @@ export interface KeyOwner {
   userId: number;
 }
 
-/** Finds the owners of keys that clients presented to nodes. */
+/** Finds the owners of keys that clients presented to nodes, and counts the keys of owners. */
 @Injectable()
 export class KeyOwners {
   constructor(@InjectRepository(ApiKeyRow) private readonly keys: Repository<ApiKeyRow>) {}
@@ -21,5 +21,18 @@ export class KeyOwners {
       select: { id: true, userId: true, keyHash: true },
     });
     return new Map(rows.map(({ id, userId, keyHash }) => [keyHash, { keyId: id, userId }]));
+  }
+
+  /** Counts the enabled keys of each of these accounts that has any. */
+  async countEnabled(userIds: readonly number[]): Promise<Map<number, number>> {
+    const rows = await this.keys
+      .createQueryBuilder('key')
+      .select('key.userId', 'id')
+      .addSelect('count(*)::int', 'count')
+      .where('key.userId = ANY(:userIds)', { userIds })
+      .andWhere("key.status = 'enabled'")
+      .groupBy('key.userId')
+      .getRawMany<{ id: number; count: number }>();
+    return new Map(rows.map(({ id, count }) => [id, count]));
   }
 }

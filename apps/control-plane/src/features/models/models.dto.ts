@@ -15,7 +15,7 @@ import { nameText, optionalNoteText } from '../../platform/http/text-field.ts';
 
 const id = z.number().int().positive().max(INTEGER_MAX);
 /** `allowed_models` lists these names, so they contain no commas, stars or blanks. */
-const name = z
+export const modelName = z
   .string()
   .max(256)
   .regex(
@@ -26,7 +26,7 @@ const tokens = z.number().int().min(1).max(100_000_000).nullable();
 
 const ALIASES_MAX = 20;
 const aliases = z
-  .array(name)
+  .array(modelName)
   .max(ALIASES_MAX)
   .refine((names) => new Set(names).size === names.length, 'must not repeat a name')
   .meta({ uniqueItems: true });
@@ -62,7 +62,7 @@ const modelFields = {
 };
 
 export const updateModelSchema = z
-  .strictObject({ name: name.optional(), ...modelFields })
+  .strictObject({ name: modelName.optional(), ...modelFields })
   .meta({ 'x-example': { description: 'For long documents', context_window: 400_000 } });
 export type UpdateModel = z.infer<typeof updateModelSchema>;
 
@@ -187,7 +187,7 @@ export type FirstPrice = z.infer<typeof firstPriceSchema>;
 
 export const createModelSchema = z
   .strictObject({
-    name,
+    name: modelName,
     ...modelFields,
     /** The price takes effect at once. */
     price: firstPriceSchema.optional(),

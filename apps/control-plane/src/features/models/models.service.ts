@@ -101,6 +101,30 @@ export class ModelsService {
     return refuseTwins(result, TAKEN);
   }
 
+  /** Returns those of the given models that are not deleted. */
+  async findMany(ids: readonly number[]): Promise<ModelResponse[]> {
+    const rows = await this.models.findBy({ id: In([...ids]), deletedAt: IsNull() });
+    return rows.map(toModelResponse);
+  }
+
+  /** Returns models by those of the given names and aliases that they have, in lower case: two names that differ in case alone are one. */
+  async findNamed(names: readonly string[]): Promise<Map<string, ModelResponse>> {
+    const asked = names.map((name) => name.toLowerCase());
+    const rows = await this.models
+      .createQueryBuilder('model')
+      .where('model.deletedAt IS NULL')
+      .andWhere(
+        '(lower(model.name) = ANY(:asked) OR EXISTS (SELECT FROM unnest(model.aliases) AS alias WHERE lower(alias) = ANY(:asked)))',
+        { asked },
+      )
+      .getMany();
+    return new Map(
+      rows.flatMap((row) =>
+        [row.name, ...row.aliases].map((name) => [name.toLowerCase(), toModelResponse(row)]),
+      ),
+    );
+  }
+
   update(caller: Caller, id: number, body: UpdateModel): Promise<ModelResponse> {
     return this.changing(caller, id, 'model.update', columnsOf(body));
   }

@@ -67,6 +67,10 @@ export class RoutingService {
     return toRouteResponse(row);
   }
 
+  async ofUpstream(upstreamId: number): Promise<RouteResponse[]> {
+    return (await this.routes.findBy({ upstreamId })).map(toRouteResponse);
+  }
+
   async create(caller: Caller, body: CreateRoute, key: string | undefined): Promise<RouteResponse> {
     const request = { userId: caller.userId, route: 'POST /routing', key, body, status: 201 };
     const result = this.idempotency.run(request, async (tx) => {

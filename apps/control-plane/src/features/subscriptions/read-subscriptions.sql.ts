@@ -19,6 +19,22 @@ export async function activeTokens(
   return tokensRow.parse(rows[0]);
 }
 
+const countRow = z
+  .object({ id: z.number(), count: z.number() })
+  .transform((row): [number, number] => [row.id, row.count]);
+
+/** Counts the active subscriptions of each of these models that has any. */
+export async function countActive(
+  dataSource: Pick<DataSource, 'query'>,
+  modelIds: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  const rows: unknown[] = await dataSource.query(
+    "SELECT model_id AS id, count(*)::int AS count FROM subscriptions WHERE model_id = ANY($1::int[]) AND status = 'active' GROUP BY model_id",
+    [modelIds],
+  );
+  return new Map(rows.map((row) => countRow.parse(row)));
+}
+
 export interface WithdrawalRef {
   id: string;
   subscriptionId: number;

@@ -51,4 +51,9 @@ export const connectionTestSchema = z
       .nullable(),
   })
   .meta({ id: 'ConnectionTest' });
+/** Describes the models of a provider's list, or the error in its place. */
+export const offeredModelsSchema = connectionTestSchema
+  .pick({ upstream_id: true, models: true, error: true })
+  .meta({ id: 'OfferedModels' });
+export type OfferedModels = z.output<typeof offeredModelsSchema>;
 export type ConnectionTest = z.output<typeof connectionTestSchema>;

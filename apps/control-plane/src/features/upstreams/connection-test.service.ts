@@ -32,6 +32,7 @@ import {
   NO_EMBEDDINGS,
   type ConnectionTest,
   type ConnectionTestBody,
+  type OfferedModels,
 } from './connection-test.dto.ts';
 import { withCredential, type Tested } from './tested-upstream.ts';
 import { Upstream } from './upstream.entity.ts';
@@ -121,6 +122,17 @@ export class ConnectionTestService {
       }),
     );
     return result;
+  }
+
+  /** Asks the provider for its list of models, which costs nothing there. */
+  async offered(id: number): Promise<OfferedModels> {
+    const row = await this.upstreams.findOneBy({ id, deletedAt: IsNull() });
+    if (!row) throw noSuch('upstream', id);
+    const credential = await this.credentialOf(row);
+    const listed =
+      credential && 'error' in credential ? credential : await this.listModels(row, credential);
+    const { error = null, names = [] } = listed ?? {};
+    return { upstream_id: id, models: listed && error === null ? names : null, error };
   }
 
   /** Returns what to ask for; null where only the list of models can be asked for. */

@@ -9,6 +9,7 @@ import { IdPath, IndexPath } from '../../platform/http/id-path.ts';
 import {
   connectionTestBody,
   connectionTestSchema,
+  offeredModelsSchema,
   type ConnectionTestBody,
 } from './connection-test.dto.ts';
 import { ConnectionTestService } from './connection-test.service.ts';
@@ -150,6 +151,14 @@ export class UpstreamsController {
     @Body({ schema: connectionTestBody }) body: ConnectionTestBody,
   ) {
     return this.tests.run(caller, id, body);
+  }
+
+  @Post(':id/models')
+  @Permission('admin')
+  @Answers('Ask the provider which models it lists', offeredModelsSchema)
+  @HttpCode(200)
+  models(@IdPath() id: number) {
+    return this.tests.offered(id);
   }
 
   @Delete(':id')

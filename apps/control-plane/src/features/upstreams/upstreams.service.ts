@@ -69,9 +69,10 @@ export class UpstreamsService {
     });
   }
 
-  async get(id: number): Promise<UpstreamResponse> {
+  /** Throws not_found, with `field` where the id was named. */
+  async get(id: number, field?: string): Promise<UpstreamResponse> {
     const row = await this.upstreams.findOneBy({ id, deletedAt: IsNull() });
-    if (!row) throw noSuch('upstream', id);
+    if (!row) throw noSuch('upstream', id, field);
     return toUpstreamResponse(row);
   }
 
