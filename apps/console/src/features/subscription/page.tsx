@@ -13,11 +13,14 @@ import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { useWords } from '../../words/words.ts';
 import type { BuyTarget } from '../market/buy-dialog.tsx';
-import { Purchases } from './purchases.tsx';
 import { SubscriptionSummary } from './summary.tsx';
 import { ENTRY_KINDS, TokenLedger } from './token-ledger.tsx';
 import { SubscriptionUsage } from './usage.tsx';
 
+/** Loads a tab that the page does not open with. */
+const Purchases = lazy(async () => ({
+  default: (await import('./purchases.tsx')).Purchases,
+}));
 const BuyDialog = lazy(async () => ({
   default: (await import('../market/buy-dialog.tsx')).BuyDialog,
 }));
