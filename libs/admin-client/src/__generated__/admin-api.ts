@@ -9309,7 +9309,10 @@ export interface operations {
     Upstreams_addCredential: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: number;
             };
@@ -9370,9 +9373,10 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
-            409: components["responses"]["upstream_name_taken"];
+            409: components["responses"]["idempotency_in_progress.upstream_name_taken"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };

@@ -1,17 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import {
-  isSideReported,
   isTokenAuth,
-  outputTokensOf,
   parseOutboundPolicy,
-  promptTokensOf,
   readSecret,
-  secretTexts,
   SecretUnreadable,
   type OutboundPolicy,
-  type ReportedUsage,
-  type UsageSide,
   type SecretBox,
   type UpstreamAuth,
 } from '@tollgate/contracts';
@@ -34,12 +28,20 @@ import {
   type ConnectionTestBody,
   type OfferedModels,
 } from './connection-test.dto.ts';
+import {
+  failureOf,
+  judged,
+  reportedTokens,
+  usageOf,
+  type Asked,
+  type Credential,
+  type Failure,
+} from './tested-answer.ts';
 import { withCredential, type Tested } from './tested-upstream.ts';
 import { Upstream } from './upstream.entity.ts';
 
 const TIMEOUT_MS = 30_000;
 const ANSWER_BYTES_MAX = 262_144;
-const MESSAGE_CHARS_MAX = 500;
 
 /** A list with descriptions and prices is long. */
 const LIST_BYTES_MAX = 8 * 1024 * 1024;
@@ -47,13 +49,6 @@ const LIST_BYTES_MAX = 8 * 1024 * 1024;
 const NO_SUCH_PATH = 404;
 const NAMES_MAX = 2_000;
 const NAME_CHARS_MAX = 256;
-
-type Failure = NonNullable<ConnectionTest['error']>;
-
-const UNREADABLE: Failure = {
-  kind: 'unreadable',
-  message: 'The answer does not follow this protocol, or reports no usage',
-};
 
 interface Target {
   readonly model: string;
@@ -67,20 +62,6 @@ interface Request {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
   readonly bytesMax: number;
-}
-
-/** Holds the credential of an upstream, with the provider token of an identity that has one. */
-interface Credential {
-  readonly auth: UpstreamAuth;
-  readonly token: string | null;
-}
-
-/** Holds what one request to the provider brought. */
-interface Asked {
-  readonly status: number | null;
-  readonly error: Failure | null;
-  readonly usage: ReportedUsage | null;
-  readonly names: string[];
 }
 
 const NOTHING: Asked = { status: null, error: null, usage: null, names: [] };
@@ -264,44 +245,4 @@ export class ConnectionTestService {
       throw invalidField('api_key', KEY_UNREADABLE);
     }
   }
-}
-
-function failureOf(error: unknown): Failure {
-  const { code, name } = Object(error);
-  if (code === 'ADDRESS_REFUSED')
-    return { kind: 'address_refused', message: 'The address is private or not allowed' };
-  if (name === 'TimeoutError' || name === 'AbortError')
-    return { kind: 'timeout', message: 'The upstream did not answer in time' };
-  return {
-    kind: 'unreachable',
-    message: `The upstream cannot be reached (${code ?? 'no answer'})`,
-  };
-}
-
-/** Returns what an answer says. The upstream may repeat our key: it is left out (security S14). `isRead`: the answer is one of this protocol. */
-function judged(
-  answer: GuardedAnswer | Failure,
-  { credential, isRead }: { credential: Credential | null; isRead: boolean },
-): Pick<Asked, 'status' | 'error'> {
-  if ('kind' in answer) return { status: null, error: answer };
-  const { status, text } = answer;
-  if (status >= 200 && status < 300) return { status, error: isRead ? null : UNREADABLE };
-  const secrets = credential
-    ? [...secretTexts(credential.auth), ...(credential.token === null ? [] : [credential.token])]
-    : [];
-  const shown = secrets.reduce((cut, secret) => cut.replaceAll(secret, '***'), text);
-  const message = shown.slice(0, MESSAGE_CHARS_MAX) || `The upstream answered ${status}`;
-  return { status, error: { kind: 'refused', message } };
-}
-
-function usageOf(text: string, protocol: Upstream['protocol']): ReportedUsage | null {
-  const answer = parseJson(text);
-  return typeof answer === 'object' && answer !== null && !Array.isArray(answer)
-    ? PROVIDERS[protocol].readUsage({ ...answer })
-    : null;
-}
-
-function reportedTokens(usage: ReportedUsage | null, side: UsageSide): number | null {
-  if (!usage || !isSideReported(usage, side)) return null;
-  return side === 'prompt' ? promptTokensOf(usage) : outputTokensOf(usage);
 }

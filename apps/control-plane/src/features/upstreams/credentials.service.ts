@@ -6,6 +6,7 @@ import { Transactions } from '../../platform/database/transactions.ts';
 import { refusedField } from '../../platform/http/field-faults.ts';
 import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { refuseTwins } from '../../platform/http/refuse-twins.ts';
+import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
@@ -35,6 +36,7 @@ export class CredentialsService {
     private readonly activity: ActivityService,
     private readonly secrets: UpstreamSecrets,
     private readonly registry: NodeRegistry,
+    private readonly idempotency: Idempotency,
   ) {}
 
   /** With what the nodes say of each. */
@@ -67,24 +69,41 @@ export class CredentialsService {
     caller: Caller,
     upstreamId: number,
     body: CreateCredential,
+    key: string | undefined,
   ): Promise<CredentialResponse> {
     const auth = authOf(body);
     if (!auth) throw invalidField('api_key', KEY_IS_NEEDED);
-    return this.saving(async (tx) => {
-      const upstream = await upstreamOf(tx, upstreamId, true);
-      refuseForeignAuth(upstream.protocol, auth.type);
-      if ((await allOf(tx, upstream)).length >= CREDENTIALS_MAX)
-        throw invalidField('name', TOO_MANY_CREDENTIALS);
-      const repository = tx.getRepository(UpstreamCredential);
-      const unsealed = { ...columnsOf(body), upstreamId, authType: auth.type, sealed: '' };
-      const { identifiers } = await repository.insert(unsealed);
-      const id: number = identifiers[0]?.['id'];
-      // The row comes first: the secret is sealed to its id.
-      await repository.update({ id }, { sealed: sealedAt(this.secrets, upstream, { auth, id }) });
-      const after = responseOf(await repository.findOneByOrFail({ id }));
+    const request = {
+      userId: caller.userId,
+      route: `POST /upstreams/${upstreamId}/credentials`,
+      key,
+      body: { ...body, api_key: undefined, auth: this.secrets.fingerprint(secretOf(auth)) },
+      status: 201,
+    };
+    const result = this.idempotency.run(request, async (tx) => {
+      const after = await this.add(tx, { upstreamId, body, auth });
       this.note(tx, caller, 'create', { after });
+      this.snapshots.changed(tx);
       return after;
     });
+    return refuseTwins(result, TAKEN);
+  }
+
+  private async add(
+    tx: EntityManager,
+    { upstreamId, body, auth }: { upstreamId: number; body: CreateCredential; auth: UpstreamAuth },
+  ): Promise<CredentialResponse> {
+    const upstream = await upstreamOf(tx, upstreamId, true);
+    refuseForeignAuth(upstream.protocol, auth.type);
+    if ((await allOf(tx, upstream)).length >= CREDENTIALS_MAX)
+      throw invalidField('name', TOO_MANY_CREDENTIALS);
+    const repository = tx.getRepository(UpstreamCredential);
+    const unsealed = { ...columnsOf(body), upstreamId, authType: auth.type, sealed: '' };
+    const { identifiers } = await repository.insert(unsealed);
+    const id: number = identifiers[0]?.['id'];
+    // The row comes first: the secret is sealed to its id.
+    await repository.update({ id }, { sealed: sealedAt(this.secrets, upstream, { auth, id }) });
+    return responseOf(await repository.findOneByOrFail({ id }));
   }
 
   async update(

@@ -91,8 +91,9 @@ export class UpstreamsController {
     @FromCaller() caller: Caller,
     @IdPath() id: number,
     @Body({ schema: createCredentialSchema }) body: CreateCredential,
+    @IdempotencyKey() idempotencyKey: string | undefined,
   ) {
-    return this.credentials.create(caller, id, body);
+    return this.credentials.create(caller, id, body, idempotencyKey);
   }
 
   @Put(':id/credentials/:credential_id')

@@ -7,6 +7,7 @@ import { runOneRequest } from '../../testing/running-request.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 import { readEvents } from '../../testing/event-stream-under-test.ts';
 import { uuidv7 } from '../http/visitor.ts';
+import { walkBulk } from './bulk-walk-under-test.ts';
 import { OpenApiDocument } from './openapi-document.ts';
 
 let plane: ControlPlane;
@@ -158,9 +159,7 @@ async function moneyAndKeys(modelId: number): Promise<void> {
   const key = await go('POST /keys', {
     name: 'walked',
     allowed_models: 'walked,other-*',
-    rpm: 1,
-    rph: 2,
-    rpd: 3,
+    ...{ rpm: 1, rph: 2, rpd: 3 },
     expires_at: new Date(Date.now() + 60_000).toISOString(),
     ip_allowlist: '10.0.0.0/8',
   });
@@ -275,6 +274,7 @@ test('every route of the API document succeeds, with the documented answer', asy
   await accounts();
   const { modelId, routeId, upstreamId } = await catalogue();
   await moneyAndKeys(modelId);
+  await walkBulk(go);
   await budgets();
   await usage();
   await fleet();

@@ -31,6 +31,7 @@ const TAGS: Readonly<Record<string, string>> = {
   snapshots: 'Published configuration: versions, comparison, rollback',
   usage: 'Requests, statistics, receipts',
   dashboard: 'The whole installation at a glance',
+  bulk: 'One act on many records, planned before it is applied',
   search: 'For the command palette',
   'first steps': 'The steps before the first call',
   events: 'What happens, as it happens',
