@@ -1,5 +1,7 @@
+import { takesLibraryPath } from '@tollgate/contracts';
+
 /** After this many deletions, or as many as there are entries, the rest moves to a new table. */
-const DELETIONS_MAX = 64;
+const DELETIONS_MAX = takesLibraryPath('live_map') ? Infinity : 64;
 
 /**
  * Is a map for entries that soon go again. A `Map` of V8 that fills its table moves to another, and the old table keeps its entries and a reference to the

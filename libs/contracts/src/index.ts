@@ -15,6 +15,7 @@ export * from './http/outbound-address.ts';
 export * from './usage/budget-claims.ts';
 export * from './usage/premium.ts';
 export * from './key-limits.ts';
+export * from './library-paths.ts';
 export * from './usage/client-protocols.ts';
 export * from './usage/outcomes.ts';
 export * from './http/reader-gone.ts';

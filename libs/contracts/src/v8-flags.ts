@@ -1,4 +1,5 @@
 import { setFlagsFromString } from 'node:v8';
+import { takesLibraryPath } from './library-paths.ts';
 
 /** In Node 26, V8 waits for 16,000 calls by default, whatever its help text says. */
 const CALLS_BEFORE_TURBOFAN = 2_000;
@@ -14,6 +15,7 @@ const CALLS_BEFORE_TURBOFAN = 2_000;
  *   tier below leaves references behind, and all of a request is moved to the old generation.
  */
 export function tuneForServing(): void {
+  if (takesLibraryPath('v8_flags')) return;
   setFlagsFromString('--no-allocation-site-pretenuring');
   setFlagsFromString(`--invocation-count-for-turbofan=${CALLS_BEFORE_TURBOFAN}`);
 }

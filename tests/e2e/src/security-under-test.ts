@@ -66,6 +66,9 @@ export function shareTollgate(): void {
     tollgate = await startTollgate({
       nodes: 2,
       frontDoor: true,
+      // These processes show that the product works without its replacements of libraries, too.
+      route: async (process) =>
+        process === 'node-2' || process === 'control-plane' ? { LIBRARY_PATHS: 'all' } : {},
       env: { REGISTRATIONS_PER_ADDRESS_PER_DAY: String(REGISTRATIONS), LOG_LEVEL: 'trace' },
     });
     customer = await createCustomer(tollgate);

@@ -5,6 +5,7 @@ import {
   encryptionKeysOf,
   hashCredential,
   holdSigner,
+  takesLibraryPath,
   VERSION,
 } from '@tollgate/contracts';
 import {
@@ -52,7 +53,11 @@ export interface Foundation {
 export async function layFoundation(config: Config, log: Logger): Promise<Foundation> {
   await mkdir(config.DATA_DIR, { recursive: true });
   const redis = await openConnections(config, log);
-  const library = new FunctionLibrary(redis.hot, undefined, new FunctionLanes(redis.hot));
+  const library = new FunctionLibrary(
+    redis.hot,
+    undefined,
+    takesLibraryPath('redis_lane') ? null : new FunctionLanes(redis.hot),
+  );
   const store = new MeteringStore({
     library,
     epochs: new EpochCache(new Epochs(redis.hot)),

@@ -1,10 +1,12 @@
-import { hash } from 'node:crypto';
+import { createHmac, hash } from 'node:crypto';
+import { takesLibraryPath } from '../library-paths.ts';
 
 const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 32;
 /** UTF-8 needs at most this many bytes for one UTF-16 unit. */
 const BYTES_A_UNIT_MAX = 3;
 const KEPT_MAX = 1_000;
+const isNodes = takesLibraryPath('hmac');
 
 interface Pads {
   inner: Buffer;
@@ -21,6 +23,7 @@ const outside = Buffer.allocUnsafeSlow(BLOCK_BYTES + DIGEST_BYTES);
  */
 export function hmacSha256(text: string, keyHex: string): string {
   const { inner, outer } = padsOf(keyHex);
+  if (isNodes) return createHmac('sha256', Buffer.from(keyHex, 'hex')).update(text).digest('hex');
   const needed = BLOCK_BYTES + text.length * BYTES_A_UNIT_MAX;
   if (needed > inside.length) inside = Buffer.allocUnsafeSlow(2 * needed);
   inner.copy(inside);

@@ -1,3 +1,4 @@
+import { takesLibraryPath } from '@tollgate/contracts';
 import { isRecord, parseJson, record, records } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { findMember, layoutArray, layoutObject } from '../json/json-layout.ts';
@@ -59,7 +60,7 @@ export class ChunkTemplate {
     known: JsonLayout | null,
   ): ChunkTemplate | null {
     const { raw, patches } = edited;
-    const place = generatedPlace(chunk);
+    const place = takesLibraryPath('chunk_templates') ? null : generatedPlace(chunk);
     const layout = place && (known ?? layoutObject(raw, raw.indexOf('{')));
     const text = layout && stringAt(raw, layout, place.path);
     if (!text) return null;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { takesLibraryPath } from '@tollgate/contracts';
 
 const names = new Map<string, string>();
 /** Is the length of the digest in characters. PostgreSQL takes names of up to 63 characters. */
@@ -18,5 +19,5 @@ export function prepared(sql: string): string {
 
 /** Returns the name under which connections prepare a statement; undefined for a statement that is not marked. */
 export function preparedName(sql: string): string | undefined {
-  return names.get(sql);
+  return takesLibraryPath('prepared_statements') ? undefined : names.get(sql);
 }
