@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { hasEmbeddings } from '@tollgate/contracts';
 import { formatAmount, micros } from '@tollgate/money';
 import type { Caller } from '../../platform/access/caller.ts';
+import { Refusal } from '../../platform/http/refusal.ts';
 import { familyOf } from '../snapshots/model-families.ts';
 import { ModelFamiliesService } from '../models/model-families.service.ts';
 import { modelName, type CreateModel, type ModelResponse } from '../models/models.dto.ts';
@@ -59,13 +60,14 @@ export class BulkModels {
     const steps = planned.flatMap((model) => model.steps);
     refuseUnseen(planOf(steps), digest);
     const ofStep = new Map(planned.flatMap((model) => model.steps.map((step) => [step, model])));
-    const ids = new Map(planned.map(({ name, existing }) => [name, existing?.id]));
+    const ids = new Map(planned.map(({ name, existing }) => [name.toLowerCase(), existing?.id]));
     return applySteps(steps, async (step) => {
       const model = ofStep.get(step);
       if (!model) return;
+      const name = model.name.toLowerCase();
       if (step.kind === 'model')
-        ids.set(model.name, (await this.models.create(caller, modelOf(model), undefined)).id);
-      else await this.route(caller, body, { model, id: ids.get(model.name) });
+        ids.set(name, (await this.models.create(caller, modelOf(model), undefined)).id);
+      else await this.route(caller, body, { model, id: ids.get(name) });
     });
   }
 
@@ -74,8 +76,9 @@ export class BulkModels {
     { upstream_id, priority, weight }: AddModelsBody,
     { model, id }: { model: PlannedModel; id: number | undefined },
   ): Promise<void> {
-    // The model was refused, which the outcome says.
-    if (id === undefined) return;
+    // The model was left out or refused.
+    if (id === undefined)
+      throw new Refusal('not_found', { detail: `There is no model ${model.name}` });
     await this.routing.create(
       caller,
       {

@@ -250,6 +250,40 @@ describe("a provider's models", () => {
     expect(again.steps[0]).toMatchObject({ kind: 'route', blocked_by: 'unchanged' });
   });
 
+  test('of one name become one model with their routes; a route without its model fails', async () => {
+    const { id, name } = await upstream();
+    const body = {
+      upstream_id: id,
+      models: [
+        { upstream_model: 'Bulk-Twice' },
+        { upstream_model: 'bulk-twice' },
+        { upstream_model: 'bulk-unsold', is_on_shelf: true },
+        { upstream_model: 'bulk-unsold-2', name: 'bulk-unsold' },
+      ],
+    };
+    const { digest } = await planOf('/bulk/plan-models', body);
+    const { body: outcome } = await post('/bulk/apply-models', { ...body, digest });
+    expect(outcome).toEqual({
+      applied: 3,
+      failed: [
+        {
+          kind: 'route',
+          id: null,
+          name: `bulk-unsold > ${name} (bulk-unsold-2)`,
+          code: 'not_found',
+          message: 'There is no model bulk-unsold',
+        },
+      ],
+    } satisfies BulkOutcome);
+    const routed = await plane.call('GET', `/routing?upstream_id=${id}` as '/routing', {
+      token: plane.adminToken,
+    });
+    expect(Object(routed.body).data).toMatchObject([
+      { upstream_model: 'Bulk-Twice' },
+      { upstream_model: 'bulk-twice' },
+    ]);
+  });
+
   test('are refused when another has changed what the plan showed', async () => {
     const { id } = await upstream();
     const body = { upstream_id: id, models: [{ upstream_model: 'bulk-raced' }] };
