@@ -17,12 +17,14 @@ describe('a decimal is typed as the locale writes it', () => {
 
   test.each([
     ['en', '2,5'],
+    ['en', '0,500'],
     ['en', '1,23,456'],
     ['en', '1.2.3'],
     ['en', 'two'],
     ['en', ''],
+    ['en-DE', '0.500'],
     ['en-DE', '1.5'],
-  ])('in %s %s stays as it is: the server refuses it', (locale, typed) => {
+  ])('in %s %s is no number of the locale, and stays as it is', (locale, typed) => {
     expect(plainDecimal(typed, locale)).toBe(typed);
   });
 

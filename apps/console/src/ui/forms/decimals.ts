@@ -20,7 +20,7 @@ export function plainDecimal(text: string, locale: string): string {
   const [whole = '', fraction, ...more] = typed.split(decimal);
   const isBlank = group.trim() === '';
   const groups = whole.split(isBlank ? /\s/ : group);
-  const isGrouped = groups.length === 1 || /^-?\d{1,3}(?:,\d{3})*$/.test(groups.join(','));
+  const isGrouped = groups.length === 1 || /^-?[1-9]\d{0,2}(?:,\d{3})*$/.test(groups.join(','));
   const digits = groups.join('');
   if (more.length > 0 || !isGrouped || !/^-?\d+$/.test(digits)) return typed;
   if (fraction === undefined) return digits;
