@@ -78,7 +78,7 @@ function SpanRow({ of: span, label, totalMs }: SpanRowProps) {
   );
 }
 
-/** Returns an upstream by its name, as far as it is known: an account sees the name of the one that answered it, an administrator all. */
+/** Returns a function that names an upstream by its id: an account knows the name of the one that answered it, an administrator all. */
 function useUpstreamNames({ upstream_id: servedBy, upstream }: UsageReceipt) {
   const me = useMe();
   const { usage } = useWords();
