@@ -1,6 +1,7 @@
 import {
   AUTH_ABILITIES,
   credentialMark,
+  CREDENTIALS_ABILITY,
   NODE_ABILITIES,
   readFormatsOf,
   shardsOf,
@@ -63,7 +64,7 @@ export function spokenByAll(nodes: readonly Pick<KnownNode, 'abilities'>[]): str
     reported.every(({ abilities }) => abilities.includes(ability));
   return [
     ...UPSTREAM_PROTOCOLS.filter((protocol) => haveAll(speaksAbility(protocol))),
-    ...AUTH_ABILITIES.filter(haveAll),
+    ...[...AUTH_ABILITIES, CREDENTIALS_ABILITY].filter(haveAll),
   ];
 }
 
