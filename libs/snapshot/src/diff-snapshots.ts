@@ -24,7 +24,7 @@ export interface FieldChange {
   to?: unknown;
 }
 
-const SECRET_FIELDS: ReadonlySet<string> = new Set(['sealed_api_key']);
+const SECRET_FIELD = 'sealed_api_key';
 
 export function diffSnapshots(source: SnapshotDocument, target: SnapshotDocument): SnapshotDiff {
   return {
@@ -86,14 +86,25 @@ function leafChange(source: unknown, target: unknown, path: string): FieldChange
   const from = source === undefined ? undefined : canonicalJson(source);
   const to = target === undefined ? undefined : canonicalJson(target);
   if (from === to) return [];
-  if (SECRET_FIELDS.has(path)) return [{ path }];
+  if (path.split('.').at(-1) === SECRET_FIELD) return [{ path }];
   return [
     {
       path,
-      ...(source !== undefined && { from: source }),
-      ...(target !== undefined && { to: target }),
+      ...(source !== undefined && { from: withoutSecrets(source) }),
+      ...(target !== undefined && { to: withoutSecrets(target) }),
     },
   ];
+}
+
+/** What appeared or went as a whole may have secrets within. */
+function withoutSecrets(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutSecrets);
+  if (!isContainer(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => name !== SECRET_FIELD)
+      .map(([name, inner]) => [name, withoutSecrets(inner)]),
+  );
 }
 
 function isContainer(value: unknown): value is object {

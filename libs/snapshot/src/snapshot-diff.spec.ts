@@ -66,4 +66,30 @@ describe('diffSnapshots', () => {
       },
     ]);
   });
+
+  test('shows no secret of a credential, nor of one that came or went', () => {
+    const credential = { id: 0, authType: 'api_key', weight: 1, rpm: null, tpm: null } as const;
+    const compile = (...sealed: string[]) =>
+      compileSnapshot({
+        ...{ models: [], prices: [], routes: [], spokenProtocols: ['credentials'] },
+        upstreams: [
+          {
+            ...PLAIN_UPSTREAM,
+            credentials: sealed.map((each, id) => ({
+              ...credential,
+              ...{ id, sealed: each, enabled: true },
+            })),
+          },
+        ],
+      });
+    const documents = [['own'], ['own', 'second'], ['own', 'other'], ['own', 'second', 'third']];
+    for (const source of documents)
+      for (const target of documents) {
+        const diff = JSON.stringify(diffSnapshots(compile(...source), compile(...target)));
+        expect(diff).not.toMatch(/"(?:own|second|other|third)"/);
+      }
+    const [change] = diffSnapshots(compile('own', 'second'), compile('own', 'other')).upstreams
+      .changed;
+    expect(change?.changes).toEqual([{ path: 'credentials[1].sealed_api_key' }]);
+  });
 });
