@@ -115,6 +115,23 @@ describe('an upstream with several credentials', () => {
     expect(served.keys()).toHaveLength(1);
   });
 
+  test('a probe of the route that is refused for its credential takes the route from none', async () => {
+    const served = await shared({ one: 1, two: 1_000 });
+    served.refusals.set('one', [401]);
+    served.refusals.set('two', [500]);
+    const hostile = await Promise.all(
+      [1, 2, 3].map(() => node.addAccount(nextAccount(), [served.model])),
+    );
+    for (let turn = 0; turn < 2; turn += 1)
+      for (const { key } of hostile) await post(served, { authorization: `Bearer ${key}` });
+    await until('a probe', () =>
+      served.upstream.requests.some(({ body }) => body.includes('Say ok.')),
+    );
+    for (const { key } of hostile) await post(served, { authorization: `Bearer ${key}` });
+    served.refusals.delete('two');
+    expect(await post(served)).toBe(200);
+  });
+
   test('when all rest, its client gets the time until the first may be asked', async () => {
     const served = await shared({ one: 1, two: 1 });
     served.refusals.set('one', [429, '50']);

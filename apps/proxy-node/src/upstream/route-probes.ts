@@ -17,6 +17,7 @@ import type { FailureSeen } from './route-state.ts';
 import type { SideCalls } from './side-calls.ts';
 import {
   gatewayFailure,
+  isCredentials,
   isRoutesTrouble,
   mayBeBilled,
   seenOf,
@@ -92,7 +93,8 @@ export class RouteProbes {
       failure = error;
       if (mayBeBilled(failure)) cost = { input_tokens: PROMPT_TOKENS, output_tokens: 0 };
     }
-    const isDown = failure !== null && isDownBy(failure);
+    const isDown =
+      failure !== null && isDownBy(failure) && !isOfOneCredential(failure, { ref, candidate });
     this.#note({ ...ref, result: failure?.error.kind ?? 'ok', cost }, { failure, startedAt });
     return failure && isDown ? seenOf(failure, { protocol, now: monotonicMs() }) : null;
   }
@@ -157,6 +159,15 @@ function exchangeOf(
     clientHeaders: {},
     idSeed: rid,
   });
+}
+
+/** A probe of a whole route has one of its credentials: that this one is refused says nothing of the others. */
+function isOfOneCredential(
+  { error }: UpstreamFailure,
+  { ref, candidate }: { ref: RouteRef; candidate: Candidate },
+): boolean {
+  const isOneOfSeveral = candidate.upstream.credentialId !== undefined;
+  return isOneOfSeveral && ref.credentialId === undefined && isCredentials(error);
 }
 
 /** A redirect is not followed, so it serves no request. */
