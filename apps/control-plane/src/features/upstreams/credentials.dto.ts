@@ -1,18 +1,17 @@
-import {
-  AUTH_TYPES,
-  CREDENTIALS_MAX,
-  upstreamAuthSchema,
-  upstreamKeySchema,
-} from '@tollgate/contracts';
+import { AUTH_TYPES, upstreamAuthSchema, upstreamKeySchema } from '@tollgate/contracts';
 import { CREDENTIAL_WEIGHT_MAX } from '@tollgate/snapshot';
 import { z } from 'zod';
 import { countField, timeField } from '../../platform/http/answer-fields.ts';
 import { nameText } from '../../platform/http/text-field.ts';
-import { AUTH_NOT_TAKEN, ONE_CREDENTIAL, upstreamResponseSchema } from './upstreams.dto.ts';
+import {
+  AUTH_NOT_TAKEN,
+  ONE_CREDENTIAL,
+  TOO_MANY_CREDENTIALS,
+  upstreamResponseSchema,
+} from './upstreams.dto.ts';
 
 export const NOT_OF_OWN = 'must not be given for credential 0, which has no name';
 export const KEY_IS_NEEDED = 'is required, here or as auth';
-export const TOO_MANY_CREDENTIALS = `is one too many: an upstream has at most ${CREDENTIALS_MAX} credentials`;
 
 const declared = z.number().int().min(1).max(1_000_000_000).nullable().optional();
 

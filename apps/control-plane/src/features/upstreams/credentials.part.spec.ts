@@ -119,5 +119,9 @@ test('there are at most 64, the own one among them', async () => {
     status: 400,
     body: { errors: [{ field: 'name' }] },
   });
+  expect((await admin('DELETE', `${path}/credentials/0`)).status).toBe(204);
+  expect((await add('in its place')).status).toBe(201);
+  for (const own of [{ api_key: 'k' }, { auth: { type: 'api_key', api_key: 'k' } }])
+    expect((await admin('PUT', path, own)).status).toBe(400);
   await plane.dataSource.query('DELETE FROM upstream_credentials WHERE upstream_id = $1', [id]);
 });

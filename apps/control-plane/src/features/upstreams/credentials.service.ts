@@ -13,7 +13,6 @@ import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import {
   KEY_IS_NEEDED,
   NOT_OF_OWN,
-  TOO_MANY_CREDENTIALS,
   type CreateCredential,
   type CredentialResponse,
   type UpdateCredential,
@@ -23,6 +22,7 @@ import { authOf, placeOf, refuseForeignAuth } from './given-auth.ts';
 import { UpstreamCredential } from './upstream-credential.entity.ts';
 import { UpstreamSecrets } from './upstream-secrets.ts';
 import { Upstream } from './upstream.entity.ts';
+import { TOO_MANY_CREDENTIALS } from './upstreams.dto.ts';
 
 /** The credential of the upstream's own row. */
 const OWN = 0;

@@ -1,6 +1,7 @@
 import {
   AUTH_TYPES,
   BASE_URL_RULES,
+  CREDENTIALS_MAX,
   FURTHER_ENDPOINTS,
   UPSTREAM_PROTOCOLS,
   VERTEX_RULES,
@@ -28,6 +29,7 @@ export const ONE_CREDENTIAL = 'must not be given beside api_key';
 export const AUTH_NOT_TAKEN = 'must be of a type that the protocol takes';
 export const FURTHER_STAY =
   'must stay, with the protocol, while the upstream has further credentials: delete them first';
+export const TOO_MANY_CREDENTIALS = `is one too many: an upstream has at most ${CREDENTIALS_MAX} credentials`;
 export const NEEDED_WITHOUT_PRESET = 'is required without a preset';
 export const BLANK_TO_FILL =
   'is required with this preset: its address differs by customer or installation';
@@ -60,7 +62,7 @@ const settings = z.strictObject({
   api_key: upstreamKeySchema
     .nullable()
     .optional()
-    .meta({ 'x-rules': [KEY_GIVEN_AGAIN] }),
+    .meta({ 'x-rules': [KEY_GIVEN_AGAIN, TOO_MANY_CREDENTIALS] }),
   /** Is write-only: what the provider asks for, by its kind. `api_key` is short for `{"type": "api_key"}`. */
   auth: upstreamAuthSchema.optional().meta({ 'x-rules': [ONE_CREDENTIAL, AUTH_NOT_TAKEN] }),
   headers: upstreamHeadersSchema.optional(),

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import {
   checkBaseUrl,
+  CREDENTIALS_MAX,
   hasEmbeddings,
   parseOutboundPolicy,
   secretOf,
@@ -32,6 +33,7 @@ import { Upstream } from './upstream.entity.ts';
 import {
   EMBEDDINGS_ARE_ROUTED,
   FURTHER_STAY,
+  TOO_MANY_CREDENTIALS,
   type CreateUpstream,
   type UpdateUpstream,
   type UpstreamList,
@@ -138,6 +140,7 @@ export class UpstreamsService {
       if (next.baseUrl !== row.baseUrl || next.protocol !== row.protocol)
         await refuseWhileFurther(tx, id);
       const sealedApiKey = sealedFor(this.secrets.box, { next, row, auth });
+      if (row.sealedApiKey === null && auth) await refuseOneTooMany(tx, id);
       const after = toUpstreamResponse(
         await tx.getRepository(Upstream).save({ ...next, sealedApiKey }),
       );
@@ -239,6 +242,12 @@ export class UpstreamsService {
 async function refuseWhileFurther(tx: EntityManager, upstreamId: number): Promise<void> {
   if (await tx.getRepository(UpstreamCredential).existsBy({ upstreamId }))
     throw invalidField('base_url', FURTHER_STAY);
+}
+
+/** Refuses an own credential beside as many further ones as there may be. */
+async function refuseOneTooMany(tx: EntityManager, upstreamId: number): Promise<void> {
+  if ((await tx.getRepository(UpstreamCredential).countBy({ upstreamId })) >= CREDENTIALS_MAX)
+    throw invalidField('api_key', TOO_MANY_CREDENTIALS);
 }
 
 const TAKEN = {
