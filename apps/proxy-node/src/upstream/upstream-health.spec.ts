@@ -247,3 +247,24 @@ describe('a new configuration', () => {
     expect(health.dump(NOW)).toEqual([]);
   });
 });
+
+test('an upstream is failing once each of its credentials is refused, and not before', () => {
+  const health = new UpstreamHealth();
+  const credential = { weight: 1, rpm: null, tpm: null, sealed_api_key: 's', auth_type: 'api_key' };
+  health.retain({
+    upstreams: [{ id: 1, credentials: [0, 1].map((id) => ({ ...credential, id })) }],
+    routes: [{ id: 1, upstream_id: 1 }],
+  } as never);
+  const refuse = (credentialId: number): void =>
+    health.failed(
+      { ...ROUTE, credentialId },
+      { why: 'auth', isCertain: true, retryAfterMs: null, protocol: 'chat', now: NOW },
+    );
+  health.started({ ...ROUTE, credentialId: 0 }, NOW);
+  refuse(0);
+  refuse(0);
+  expect(health.dump(NOW)).toMatchObject([{ failures_in_row: 0 }]);
+  refuse(1);
+  // A failure that is certain counts as a whole row.
+  expect(health.dump(NOW)).toMatchObject([{ failures_in_row: 5 }]);
+});

@@ -5,7 +5,7 @@ import type { CredentialRef, ProviderTokens } from './identity/provider-tokens.t
 import { tokensOf } from '../observe/gen-ai.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import type { Rest } from './route-rest.ts';
-import { restingCredentials, withoutToken } from './identity/resting-credentials.ts';
+import { failuresOf, restingCredentials, withoutToken } from './identity/resting-credentials.ts';
 import { keyOf, Rooms, type NamedRoute, type RouteKey } from './pace/rooms.ts';
 import { isCredentials } from './upstream-failure.ts';
 import { RouteState, type FailureSeen, type RestOf, type RouteEvents } from './route-state.ts';
@@ -212,7 +212,7 @@ export class UpstreamHealth {
         upstream_id,
         in_flight: inFlight,
         latency_ms: Math.round(latencyMs),
-        failures_in_row: Math.max(0, ...routes.map((route) => route.failures_in_row)),
+        failures_in_row: Math.max(0, ...routes.map(({ route_id }) => failuresOf(route_id, all))),
         open_for_ms: Math.max(0, ...routes.map((route) => route.open_for_ms)),
         accounts_resting: resting.size,
         credentials: restingCredentials(all),

@@ -2,7 +2,9 @@ import type { RestingCredential } from '@tollgate/contracts';
 import type { CredentialRef } from './provider-tokens.ts';
 
 interface CredentialState {
+  readonly route_id: number;
   readonly credential_id?: number;
+  readonly failures_in_row: number;
   readonly open_for_ms: number;
   readonly cooling_for_ms: number;
   readonly why: string | null;
@@ -35,4 +37,16 @@ export function withoutToken(
       : [],
   );
   return [...untold, ...credentials.filter(({ id }) => untold.every((each) => each.id !== id))];
+}
+
+/** Returns the failures in a row of a route; where each of several credentials fails, those of the one that failed least. */
+export function failuresOf(routeId: number, states: readonly CredentialState[]): number {
+  const own = states.filter((each) => each.route_id === routeId);
+  const byCredential = own.filter((each) => each.credential_id !== undefined);
+  const shared = own.filter((each) => each.credential_id === undefined);
+  const least = Math.min(...byCredential.map((each) => each.failures_in_row));
+  return Math.max(
+    byCredential.length > 0 ? least : 0,
+    ...shared.map((each) => each.failures_in_row),
+  );
 }
