@@ -73,6 +73,25 @@ test('each is weighted, disabled, replaced and deleted by itself', async () => {
   expect((await admin('GET', path)).body.has_api_key).toBe(false);
 });
 
+test('a change of a credential that has changed since it was read is refused', async () => {
+  const { path } = await upstream('stale');
+  const { body } = await admin('POST', `${path}/credentials`, { name: 'b', api_key: 'sk-b' });
+  for (const id of [0, body.id]) {
+    const put = (weight: number, headers: Record<string, string> = {}) =>
+      plane.call('PUT', `${path}/credentials/${id}`, {
+        token: plane.adminToken,
+        body: { weight },
+        headers,
+      });
+    const tag = (await put(2)).headers.get('etag') ?? '';
+    const changed = await put(3, { 'if-match': tag });
+    expect(changed).toMatchObject({ status: 200, body: { weight: 3 } });
+    const stale = await put(4, { 'if-match': tag });
+    expect([stale.status, stale.body.code]).toEqual([412, 'precondition_failed']);
+    expect((await put(5, { 'if-match': '*' })).status).toBe(200);
+  }
+});
+
 test('what is wrong names its field', async () => {
   const { path } = await upstream('wrong');
   const { body } = await admin('POST', `${path}/credentials`, { name: 'b', api_key: 'sk-b' });

@@ -3,6 +3,7 @@ import { CREDENTIALS_MAX, secretOf, type UpstreamAuth } from '@tollgate/contract
 import { IsNull, type EntityManager } from 'typeorm';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
+import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { refusedField } from '../../platform/http/field-faults.ts';
 import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { refuseTwins } from '../../platform/http/refuse-twins.ts';
@@ -117,6 +118,7 @@ export class CredentialsService {
       if (auth) refuseForeignAuth(upstream.protocol, auth.type);
       const before = (await allOf(tx, upstream)).find((each) => each.id === id);
       if (!before) throw noSuch('credential', id);
+      refuseStale(caller, { id, updatedAt: new Date(before.updated_at) });
       const sealed = auth ? sealedAt(this.secrets, upstream, { auth, id }) : null;
       const { name, weight, rpm, tpm, enabled } = body;
       if (id === OWN) {
