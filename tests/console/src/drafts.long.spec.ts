@@ -107,4 +107,36 @@ const SECRET = 'sk-never-kept';
     },
     STORY_MS,
   );
+
+  test(
+    'of one credential does not enter another',
+    async () => {
+      visitor = await stage.open({ credentials: stage.tollgate.adminCredentials });
+      const { page, go } = visitor;
+      const { admin, upstreamUrl } = stage.tollgate;
+      const id = await admin.createUpstream({
+        name: 'of several',
+        protocol: 'openai',
+        base_url: `${upstreamUrl}/v1`,
+        api_key: 'k',
+      });
+      await admin.call('POST', `/upstreams/${id}/credentials`, { name: 'second', api_key: 'k' });
+      const edit = async (name: string) => {
+        await page.getByRole('button', { name: `More actions: ${name}` }).click();
+        await page.getByRole('menuitem', { name: 'Edit', exact: true }).click();
+        await dialog().getByLabel('Weight').waitFor();
+      };
+      await go(`/admin/upstreams/${id}`);
+      await edit('second');
+      await dialog().getByLabel('Weight').fill('77');
+      expect(await stored()).toContain('77');
+      await page.reload();
+      await edit('Own');
+      expect(await dialog().getByLabel('Weight').inputValue()).toBe('1');
+      await dialog().getByRole('button', { name: 'Cancel' }).click();
+      await edit('second');
+      expect(await dialog().getByLabel('Weight').inputValue()).toBe('77');
+    },
+    STORY_MS,
+  );
 });

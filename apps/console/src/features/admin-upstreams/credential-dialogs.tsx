@@ -73,8 +73,9 @@ function CredentialForm({ upstream, of, isOpen, onClose }: CredentialFormProps) 
   return (
     <FormDialog
       title={of ? upstreams.edit : words.add}
-      purpose={upstream.name}
+      purpose={of ? `${upstream.name}, ${of.name ?? words.own}` : upstream.name}
       verb={of ? upstreams.edit : words.add}
+      draft={`credential ${of?.id ?? ''}`}
       isOpen={isOpen}
       onClose={onClose}
       act={({ name = '', weight = '1', rpm, tpm, ...values }) => {
