@@ -215,6 +215,31 @@ test('what the second upstream thinks first is dropped', () => {
   expect(read('messages', text + rest)).toMatchObject({ text: 'one and two', output: 14 });
 });
 
+test.each([
+  ['chat', 'openai', data({ choices: [{ index: 0, delta: { reasoning_content: 'hm' } }] })],
+  [
+    'messages',
+    'anthropic',
+    named('message_start', { message: { id: 'x', content: [], usage: { input_tokens: 1 } } }) +
+      named('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: '' } }),
+  ],
+] as const)(
+  'an answer to %s that is asked for again and thinks first is refused: nobody pays thoughts that nobody gets',
+  (client, upstream, thought) => {
+    const { delivered } = cutAfter(askOf(client), upstream, ['one']);
+    const options = { rid: 'r', delivered, anchor: 'one', charged: CHARGED };
+    const [again, rest] = [true, false].map((isWhole) => {
+      const reader = new ContinuedReader(readerOf(askOf(client), upstream), {
+        ...options,
+        isWhole,
+      });
+      reader.push(Buffer.from(thought));
+      return reader.isRefused;
+    });
+    expect([again, rest]).toEqual([true, false]);
+  },
+);
+
 test('a continuation that is cut at the limit ends in its protocol, its open block closed', () => {
   const ask = askOf('messages');
   const { text, delivered } = cutAfter(ask, 'openai', ['one']);

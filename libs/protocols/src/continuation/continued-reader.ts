@@ -22,7 +22,7 @@ export interface ContinuedOptions {
   readonly delivered: Delivered;
   /** Is the text that the attempt has to say first: see `ContinuationAsk`, or all that was delivered where the whole answer is asked for again. */
   readonly anchor: string;
-  /** Is true when the attempt says the whole answer, whose usage is its own. */
+  /** Is true when the attempt says the whole answer, whose usage is its own: one that thinks first is refused, because the client pays for it and gets no thoughts. */
   readonly isWhole: boolean;
   /** Is the charge of the answer up to the cut: the prompt, and the output that was delivered. */
   readonly charged: TokenUsage;
@@ -56,9 +56,10 @@ export class ContinuedReader implements StreamReader {
   constructor(inner: StreamReader, options: ContinuedOptions) {
     this.#inner = inner;
     this.#options = options;
-    this.#openBlock = options.delivered.openBlock;
-    this.#nextBlock = options.delivered.nextBlock;
-    this.#gate = new SeamGate(options.anchor, options.delivered.protocol);
+    const { anchor, delivered, isWhole } = options;
+    this.#openBlock = delivered.openBlock;
+    this.#nextBlock = delivered.nextBlock;
+    this.#gate = new SeamGate(anchor, { protocol: delivered.protocol, mayThink: !isWhole });
   }
 
   push(bytes: Uint8Array): Uint8Array {
@@ -151,7 +152,10 @@ export class ContinuedReader implements StreamReader {
     this.#held.push(...events);
     for (const event of events) this.#gate.read(valueOf(event) ?? {});
     if (this.#inner.state === 'finished') this.#gate.end();
-    if (this.#gate.verdict === 'true') return this.#pass();
+    if (this.#gate.verdict === 'true') {
+      this.#cut = this.#gate.overlap.length;
+      return this.#held.splice(0);
+    }
     if (this.#inner.state === 'failed') {
       this.#held = [];
       return events.filter((event) => isError(valueOf(event) ?? {}));
@@ -159,11 +163,6 @@ export class ContinuedReader implements StreamReader {
     if (this.#gate.verdict === 'false')
       this.#refusal = upstreamError('server', { message: 'The upstream broke off.' });
     return [];
-  }
-
-  #pass(): SseEvent[] {
-    this.#cut = this.#gate.overlap.length;
-    return this.#held.splice(0);
   }
 
   /** An upstream whose answer has ended has no words for an error any more. */

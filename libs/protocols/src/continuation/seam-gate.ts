@@ -6,19 +6,30 @@ import { judgeSeam } from './seam.ts';
 export class SeamGate {
   readonly #anchor: string;
   readonly #protocol: 'chat' | 'messages';
+  readonly #mayThink: boolean;
   #beginning = '';
   verdict: 'open' | 'true' | 'false' = 'open';
   /** Is text at the beginning that the client has already. */
   overlap = '';
 
-  constructor(anchor: string, protocol: 'chat' | 'messages') {
+  /** `mayThink`: thoughts before the anchor are no fault. */
+  constructor(
+    anchor: string,
+    { protocol, mayThink }: { protocol: 'chat' | 'messages'; mayThink: boolean },
+  ) {
     this.#anchor = anchor;
     this.#protocol = protocol;
+    this.#mayThink = mayThink;
   }
 
   read(event: JsonRecord): void {
     if (this.verdict !== 'open') return;
-    const { words, isEnd } = this.#protocol === 'chat' ? readChunk(event) : readMessage(event);
+    const piece = this.#protocol === 'chat' ? readChunk(event) : readMessage(event);
+    const { words, isEnd, isThought } = piece;
+    if (isThought && !this.#mayThink) {
+      this.verdict = 'false';
+      return;
+    }
     this.#beginning += words;
     if (isEnd) return this.end();
     if (words !== '') this.#judge(false);
@@ -42,13 +53,15 @@ interface Piece {
   readonly words: string;
   /** Is true when something else than text follows, or nothing. */
   readonly isEnd: boolean;
+  readonly isThought: boolean;
 }
 
 function readChunk(chunk: JsonRecord): Piece {
   const [choice] = records(chunk['choices']);
-  const { reasoning_content: _thought, reasoning: _too, ...delta } = record(choice?.['delta']);
+  const { reasoning_content: thought, reasoning, ...delta } = record(choice?.['delta']);
   const isEnd = nonEmpty(choice?.['finish_reason']) !== null || !isPlainDelta(delta);
-  return { words: text(delta['content']) ?? '', isEnd };
+  const isThought = nonEmpty(thought) !== null || nonEmpty(reasoning) !== null;
+  return { words: text(delta['content']) ?? '', isEnd, isThought };
 }
 
 function readMessage(event: JsonRecord): Piece {
@@ -58,8 +71,10 @@ function readMessage(event: JsonRecord): Piece {
   return {
     words: text(block['text']) ?? text(delta['text']) ?? '',
     isEnd: isTool || event['type'] === 'message_delta',
+    isThought: THOUGHTS.has(text(block['type']) ?? ''),
   };
 }
 
+const THOUGHTS: ReadonlySet<string> = new Set(['thinking', 'redacted_thinking']);
 /** Blocks after which text may follow, or that are text. */
-const PASSIVE: ReadonlySet<string> = new Set(['text', 'thinking', 'redacted_thinking']);
+const PASSIVE: ReadonlySet<string> = new Set(['text', ...THOUGHTS]);
