@@ -96,7 +96,7 @@ function leafChange(source: unknown, target: unknown, path: string): FieldChange
   ];
 }
 
-/** What appeared or went as a whole may have secrets within. */
+/** Leaves out secrets, which a value that appeared or went as a whole may contain. */
 function withoutSecrets(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutSecrets);
   if (!isContainer(value)) return value;

@@ -224,7 +224,7 @@ test.each([
       named('content_block_start', { index: 0, content_block: { type: 'thinking', thinking: '' } }),
   ],
 ] as const)(
-  'an answer to %s that is asked for again and thinks first is refused: nobody pays thoughts that nobody gets',
+  'an answer to %s that is asked for again and thinks first is refused: its thoughts would be paid and not delivered',
   (client, upstream, thought) => {
     const { delivered } = cutAfter(askOf(client), upstream, ['one']);
     const options = { rid: 'r', delivered, anchor: 'one', charged: CHARGED };

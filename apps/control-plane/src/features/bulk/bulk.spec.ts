@@ -52,6 +52,10 @@ const upstream = async (protocol = 'openai') => {
   });
   return Object(body) as { id: number; name: string };
 };
+const routesOf = async (id: number): Promise<unknown> => {
+  const path = `/routing?upstream_id=${id}` as '/routing';
+  return Object((await plane.call('GET', path, { token: plane.adminToken })).body).data;
+};
 const modelNamed = async (name: string) => {
   const { body } = await plane.call('GET', `/models?q=${name}` as '/models', {
     token: plane.adminToken,
@@ -233,16 +237,13 @@ describe("a provider's models", () => {
     });
     expect(Number(fields['context_window'])).toBeGreaterThan(0);
     expect(steps[1]?.differences).toEqual(route);
-    expect(await modelNamed('gpt-5-bulk')).toBeUndefined();
+    expect(await modelNamed('gpt-5-bulk')).toBe(undefined);
     const { body: outcome } = await post('/bulk/apply-models', { ...body, digest });
     expect(outcome).toEqual({ applied: 3, failed: [] } satisfies BulkOutcome);
-    const { name: _name, price_per_million: _price, weight_output: _weight, ...facts } = fields;
+    const { name: _, price_per_million: _price, weight_output: _weight, ...facts } = fields;
     expect(await modelNamed('gpt-5-bulk')).toMatchObject(facts);
     expect(await modelNamed('bulk-old')).toMatchObject({ id: old.id });
-    const routed = await plane.call('GET', `/routing?upstream_id=${id}` as '/routing', {
-      token: plane.adminToken,
-    });
-    expect(Object(routed.body).data).toMatchObject([
+    expect(await routesOf(id)).toMatchObject([
       { upstream_model: 'gpt-5-bulk', priority: 3 },
       { upstream_model: 'Bulk-Old', model_id: old.id },
     ]);
@@ -275,10 +276,7 @@ describe("a provider's models", () => {
         },
       ],
     } satisfies BulkOutcome);
-    const routed = await plane.call('GET', `/routing?upstream_id=${id}` as '/routing', {
-      token: plane.adminToken,
-    });
-    expect(Object(routed.body).data).toMatchObject([
+    expect(await routesOf(id)).toMatchObject([
       { upstream_model: 'Bulk-Twice' },
       { upstream_model: 'bulk-twice' },
     ]);
@@ -294,10 +292,8 @@ describe("a provider's models", () => {
 
   test('that embed are left out where the protocol has no embeddings', async () => {
     const { id } = await upstream('anthropic');
-    const { steps } = await planOf('/bulk/plan-models', {
-      upstream_id: id,
-      models: [{ upstream_model: 'bulk-embed', kind: 'embedding' }],
-    });
+    const models = [{ upstream_model: 'bulk-embed', kind: 'embedding' }];
+    const { steps } = await planOf('/bulk/plan-models', { upstream_id: id, models });
     expect(steps.map((step) => step.blocked_by)).toEqual(['no_embeddings', 'no_embeddings']);
   });
 });
