@@ -23,7 +23,7 @@ import type { StartedAttempt } from './started-attempt.ts';
 interface Host {
   choose(): Choice;
   start(candidate: Candidate, rest: Rest): StartedAttempt;
-  /** Takes prompt tokens of the hour's allowance; false when they are used up. */
+  /** Takes tokens of the hour's allowance; false when they are used up. */
   takes(tokens: number): boolean;
 }
 
@@ -130,7 +130,9 @@ export class RestOfAnswer {
       if (asked.model.failover?.continues) return true;
       if (!continuesPrefill(this.#tries, candidate)) return false;
     }
-    return this.#host.takes(passing.costSoFar().input_tokens);
+    const { input_tokens: prompt, output_tokens: delivered } = passing.costSoFar();
+    // A whole answer has to say again what was delivered, before any of it is passed on.
+    return this.#host.takes(this.#way === 'again' ? prompt + delivered : prompt);
   }
 
   #passOver({ route: { id } }: Candidate): null {

@@ -14,8 +14,8 @@ import { SseFramer, type SseEvent } from '../sse/sse-framer.ts';
 
 /** A longer answer is not continued. */
 const KEPT_BYTES_MAX = 16 * 1024 * 1024;
-/** Bounds the client's bytes of an answer that another upstream may be asked for again, some 250 tokens: few longer ones are repeated word for word. */
-const REPEATED_BYTES_MAX = 64 * 1024;
+/** Bounds the client's bytes of an answer that another upstream may be asked for again, some 60 tokens: few longer ones are repeated word for word, and every stream keeps them. */
+const REPEATED_BYTES_MAX = 16 * 1024;
 
 /**
  * Holds what the client has received of one stream, read from the client's own bytes, so that it is the same for every upstream. Only an answer that is a

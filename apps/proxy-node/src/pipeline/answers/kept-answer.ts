@@ -10,8 +10,9 @@ export function keptAnswer({ ask, model: { failover }, candidates }: Asked): Del
   if (asksForThread(ask)) return null;
   if (failover?.continues !== undefined) return failover.continues ? deliveredOf(ask) : null;
   if (!ask.isStream || (failover?.replay ?? 'always') !== 'always') return null;
-  const routes = candidates.reduce((count, group) => count + group.length, 0);
-  if (routes < 2) return null;
+  const first = candidates[0]?.[0]?.route;
+  if (candidates.every((group) => group.every(({ route: { id } }) => id === first?.id)))
+    return null;
   const isContinued = candidates.some((group) =>
     group.some(({ route, upstream }) => takesPrefill(upstream, route)),
   );
