@@ -3,6 +3,7 @@ import {
   createCustomer,
   startTollgate,
   subscribeWithKey,
+  until,
   type RoutedModel,
   type Tollgate,
 } from '@tollgate/harness';
@@ -13,9 +14,9 @@ import { compareUsage } from './compare-usage.ts';
 import { driveLoad } from './drive-load.ts';
 import { chatModels, createLoadModels, modelOf, type LoadModels } from './load-models.ts';
 import { KillSchedule } from './kill-schedule.ts';
-import { planRequests, randomFrom, type RequestPlan } from './plan-requests.ts';
+import { planRequests, randomFrom, SHORT_CHAT, type RequestPlan } from './plan-requests.ts';
 import { RateWindow } from './rate-window.ts';
-import { closeClient } from './send-request.ts';
+import { closeClient, sendRequest } from './send-request.ts';
 import { readUsage, type UsageRow } from './usage-rows.ts';
 
 const CUSTOMERS = 3;
@@ -65,6 +66,7 @@ export async function auditLoad(options: LoadOptions): Promise<Finding[]> {
     if (kills) log(`Killed: ${kills.killed.join(', ')}.`);
     if (options.secondWindow) {
       await window.nextWindow();
+      records.push(...(await untilServed(scene)));
       await window.burst();
     }
     log(
@@ -111,6 +113,19 @@ async function openRateWindow(tollgate: Tollgate, { origins, models }: Scene): P
     origins.map((origin) => ({ origin, apiKey, model: model.name })),
     RPM,
   );
+}
+
+/** Asks each address until it answers, because a route that rested lets one request through at a time. Returns what was sent. */
+async function untilServed(scene: Scene): Promise<ClientRecord[]> {
+  const records: ClientRecord[] = [];
+  for (const [address, origin] of scene.origins.entries())
+    await until(`${origin} serves`, async () => {
+      const plan = { ...SHORT_CHAT, address, tokens: 1, promptWords: 1 };
+      const record = await sendRequest(plan, targetOf(scene, plan));
+      records.push(record);
+      return record.ending === 'completed';
+    });
+  return records;
 }
 
 function targetOf({ origins, models, keys }: Scene, plan: RequestPlan): Target {
