@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect } from '@jest/globals';
 import { browser, startStage, type Stage, type Visitor } from './stage.ts';
 
 const START_MS = 120_000;
@@ -46,9 +46,10 @@ export function shareVisit(): void {
     stage = await startStage();
     visitor = await stage.open({ credentials: stage.tollgate.adminCredentials });
   }, START_MS);
-  // Some tests send what the server refuses, which the browser complains about.
-  beforeEach(() => {
-    visitor?.complaints.splice(0);
+  // Some tests send what the server refuses, which the browser complains about. An error that the page did not catch is always a fault.
+  afterEach(() => {
+    const all = visitor?.complaints.splice(0) ?? [];
+    expect(all.filter((text) => text.startsWith('uncaught: '))).toEqual([]);
   });
   afterAll(() => stage?.close(), START_MS);
 }
