@@ -6,13 +6,13 @@ const RUNS = 2;
 
 describe('flags of V8', () => {
   it('objects of requests are allocated young, however many of them survive minor collections', () => {
-    // By default the number is 56 bytes, all of an object, in most runs but not in each.
+    // Without the flag the object keeps 56 bytes, which is all of it, in most runs but not in each.
     for (let run = 0; run < RUNS; run += 1)
       expect(printedBy('requests-that-pass.ts')).toBeLessThan(5);
   });
 
   it('code that runs once a request is optimised after some thousand requests', () => {
-    // By default the number is 18,600.
+    // Without the flag the number is 18,600.
     expect(printedBy('calls-until-optimised.ts')).toBeLessThan(8_000);
   });
 });

@@ -7,7 +7,7 @@ import { ask, COMPLETION, json, node, upstreamOf } from './pipeline-under-test.t
 const CHAT = '/v1/chat/completions';
 let lastAccount = 7_000;
 const nextAccount = (): number => (lastAccount += 1);
-/** By key: the status that the provider answers, and seconds to wait. */
+/** Maps keys to the status that the provider answers, and the seconds to wait. */
 type Refusals = Map<string, [status: number, retryAfter?: string]>;
 
 interface Shared {

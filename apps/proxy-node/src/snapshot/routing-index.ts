@@ -7,16 +7,16 @@ import {
   type SnapshotUpstream,
 } from '@tollgate/snapshot';
 
-/** An upstream as requests reach it: with one credential, whose id is there if the upstream has several. */
+/** Describes an upstream as requests reach it: with one credential, whose id is set where the upstream has several. */
 export interface ServedUpstream extends Omit<SnapshotUpstream, 'credentials'> {
   readonly credentialId?: number;
 }
 
-/** A route with one credential of its upstream. */
+/** Joins a route with one credential of its upstream. */
 export interface Candidate {
   readonly route: SnapshotRoute;
   readonly upstream: ServedUpstream;
-  /** The part of the route's weight that this credential has by its own. */
+  /** Is the part of the route's weight that this credential has by its own weight. */
   readonly weight: number;
 }
 
@@ -60,7 +60,7 @@ export class RoutingIndex {
     return this.#byId.get(id);
   }
 
-  /** With a credential that is its own, or its only one, where none is named. Undefined where it is not there any more. */
+  /** Returns the upstream with the named credential, or with its own. Returns undefined where the snapshot has it no longer. */
   upstreamById(id: number, credentialId = 0): ServedUpstream | undefined {
     return this.#upstreams
       .get(id)

@@ -27,7 +27,7 @@ export function credentialKey({ id, credentialId = 0 }: CredentialRef): string {
   return `${id}/${credentialId}`;
 }
 
-/** An upstream with the credential that it is called with. */
+/** Describes an upstream with the credential that it is called with. */
 export interface Identified extends CredentialRef {
   readonly baseUrl: string;
   readonly auth: UpstreamAuth | null;

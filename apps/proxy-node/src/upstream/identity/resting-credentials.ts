@@ -11,7 +11,7 @@ interface CredentialState {
   readonly resting_accounts: readonly number[];
 }
 
-/** The credentials of one upstream that are left alone on some route. */
+/** Returns the credentials of one upstream that rest on some route. */
 export function restingCredentials(states: readonly CredentialState[]): RestingCredential[] {
   const byId = Map.groupBy(states, (each) => each.credential_id);
   byId.delete(undefined);
@@ -26,7 +26,7 @@ export function restingCredentials(states: readonly CredentialState[]): RestingC
   });
 }
 
-/** With those that have no provider token. */
+/** Adds the credentials that have no provider token. */
 export function withoutToken(
   { upstream_id, credentials }: { upstream_id: number; credentials: RestingCredential[] },
   missing: readonly (CredentialRef & { open_for_ms: number })[],

@@ -10,7 +10,7 @@ CREATE TABLE upstreams (
   sealed_api_key text,
   -- The share of requests that its own credential gets beside further ones.
   credential_weight integer NOT NULL DEFAULT 1 CHECK (credential_weight BETWEEN 1 AND 1000),
-  -- What it may send in a minute of each model. NULL: nothing is declared.
+  -- Limits the requests that it may send in a minute to each model. NULL declares no limit.
   credential_rpm integer CHECK (credential_rpm > 0),
   credential_tpm integer CHECK (credential_tpm > 0),
   credential_enabled boolean NOT NULL DEFAULT true,
