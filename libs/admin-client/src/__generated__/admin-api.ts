@@ -2045,7 +2045,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What one act on many accounts, keys or models would change */
+        /** Plan one act on many accounts, keys or models: list what it would change */
         post: operations["Bulk_plan"];
         delete?: never;
         options?: never;
@@ -2079,7 +2079,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** What adding models of an upstream would create: each model with the facts of its family, its price and its route */
+        /** Plan the addition of models of an upstream: list each model with the facts of its family, its price and its route */
         post: operations["Bulk_planModels"];
         delete?: never;
         options?: never;
@@ -4735,7 +4735,7 @@ export interface components {
             reported_at: string;
         };
         /** @enum {string} */
-        ErrorCode: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "precondition_failed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "password_change_needed" | "token_scope" | "session_needed" | "password_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "name_not_confirmed" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "payout_limit" | "correction_limit" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "dead_letter_resolved" | "dead_letter_unsound" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "temporary_key" | "subscription_closing" | "token_limit" | "query_too_large" | "statistics_range" | "upstream_name_taken" | "route_exists" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
+        ErrorCode: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "precondition_failed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "password_change_needed" | "token_scope" | "session_needed" | "password_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "name_not_confirmed" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "payout_limit" | "correction_limit" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "dead_letter_resolved" | "dead_letter_unsound" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "temporary_key" | "subscription_closing" | "token_limit" | "query_too_large" | "statistics_range" | "upstream_name_taken" | "credential_name_taken" | "route_exists" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
         /** @enum {string} */
         FieldFault: "required" | "unknown_field" | "unknown_parameter" | "unstorable" | "too_short" | "too_long" | "too_few" | "too_many" | "too_small" | "not_above" | "too_large" | "not_below" | "wrong_type" | "wrong_format" | "not_one_of" | "rule" | "refused";
         /** @description RFC 9457. `code` says which refusal it is; `errors` names the fields. */
@@ -4816,6 +4816,15 @@ export interface components {
          *     `last_administrator`: The last administrator cannot be removed
          */
         "cannot_change_self.last_administrator": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `credential_name_taken`: Another credential of the upstream has this name */
+        credential_name_taken: {
             headers: {
                 [name: string]: unknown;
             };
@@ -5025,6 +5034,19 @@ export interface components {
          *     `payout_limit`: The payment provider cannot pay back that much
          */
         "idempotency_in_progress.correction_limit.payments_not_configured.payout_limit": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
+         *
+         *     `credential_name_taken`: Another credential of the upstream has this name
+         */
+        "idempotency_in_progress.credential_name_taken": {
             headers: {
                 [name: string]: unknown;
             };
@@ -9373,7 +9395,7 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
-            409: components["responses"]["idempotency_in_progress.upstream_name_taken"];
+            409: components["responses"]["idempotency_in_progress.credential_name_taken"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             422: components["responses"]["idempotency_key_reused"];
@@ -9446,7 +9468,7 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
-            409: components["responses"]["upstream_name_taken"];
+            409: components["responses"]["credential_name_taken"];
             412: components["responses"]["precondition_failed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];

@@ -541,6 +541,10 @@ export const ERROR_CODES = [
     "status": 409
   },
   {
+    "name": "credential_name_taken",
+    "status": 409
+  },
+  {
     "name": "route_exists",
     "status": 409
   },

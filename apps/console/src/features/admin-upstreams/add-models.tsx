@@ -15,6 +15,7 @@ import { Parts } from '../../ui/tables/parts.tsx';
 import { SearchBox } from '../../ui/tables/search-box.tsx';
 import { Table, type Column } from '../../ui/tables/table.tsx';
 import { useSpeech } from '../../words/words.ts';
+import { tooManyRows } from '../bulk/bulk-words.ts';
 import { ReviewDialog } from '../bulk/review-dialog.tsx';
 import { MANY_WORDS } from './many-words.ts';
 
@@ -31,39 +32,35 @@ interface AddModelsProps {
 export function AddModelsDialog({ of: upstream, onClose }: AddModelsProps) {
   const words = MANY_WORDS[useSpeech().language];
   const [body, setBody] = useState<AddedModels>();
-  if (body)
-    return (
-      <ReviewDialog
-        title={`${words.add}: ${upstream.name}`}
-        of={addingModels(body)}
-        onClose={() => setBody(undefined)}
-        onDone={onClose}
-      />
-    );
+  const title = `${words.add}: ${upstream.name}`;
   return (
-    <Dialog
-      title={`${words.add}: ${upstream.name}`}
-      purpose={words.addText}
-      isOpen
-      onClose={onClose}
-      width="wide"
-    >
-      {() => (
-        <Offered
-          of={upstream}
-          onReview={(chosen) => setBody({ upstream_id: upstream.id, ...chosen })}
-        />
+    <Dialog title={title} purpose={words.addText} isOpen onClose={onClose} width="wide">
+      {({ markChanged }) => (
+        <>
+          <Offered
+            of={upstream}
+            onChosen={markChanged}
+            onReview={(chosen) => setBody({ upstream_id: upstream.id, ...chosen })}
+          />
+          {body && (
+            <ReviewDialog
+              title={title}
+              of={addingModels(body)}
+              onClose={() => setBody(undefined)}
+              onDone={onClose}
+            />
+          )}
+        </>
       )}
     </Dialog>
   );
 }
 
-interface OfferedProps {
+interface OfferedProps extends Omit<ChoiceProps, 'of'> {
   of: Upstream;
-  onReview: ChoiceProps['onReview'];
 }
 
-function Offered({ of: upstream, onReview }: OfferedProps) {
+function Offered({ of: upstream, ...choosing }: OfferedProps) {
   const words = MANY_WORDS[useSpeech().language];
   const offered = useQuery({
     queryKey: ['upstreams', upstream.id, 'models'],
@@ -77,7 +74,7 @@ function Offered({ of: upstream, onReview }: OfferedProps) {
         models === null || models.length === 0 ? (
           <EmptyState title={error ? words.failed : words.none}>{error?.message}</EmptyState>
         ) : (
-          <Choice of={models} onReview={onReview} />
+          <Choice of={models} {...choosing} />
         )
       }
     </Loaded>
@@ -86,30 +83,37 @@ function Offered({ of: upstream, onReview }: OfferedProps) {
 
 interface ChoiceProps {
   of: readonly string[];
+  onChosen: () => void;
   onReview: (chosen: Omit<AddedModels, 'upstream_id'>) => void;
 }
 
-function Choice({ of: names, onReview }: ChoiceProps) {
+function Choice({ of: names, onChosen, onReview }: ChoiceProps) {
   const { language, locale } = useSpeech();
   const words = MANY_WORDS[language];
   const known = useKnownNames();
   const [prices, setPrices] = useState<ReadonlyMap<string, string>>(new Map());
+  const choosing = {
+    prices,
+    known,
+    setPrices: (next: ReadonlyMap<string, string>): void => {
+      setPrices(next);
+      onChosen();
+    },
+  };
+  const blockedBy =
+    prices.size === 0 ? words.chooseFirst : tooManyRows(prices.size, { language, locale });
   return (
     <form
       className="flex flex-col gap-4"
       onSubmit={(event) => {
         event.preventDefault();
-        if (prices.size > 0) onReview(chosenOf(prices, event.currentTarget, locale));
+        if (blockedBy === undefined) onReview(chosenOf(prices, event.currentTarget, locale));
       }}
     >
       <ForAll />
-      <Names of={names} choosing={{ prices, setPrices, known }} />
+      <Names of={names} choosing={choosing} />
       <div data-actions className="flex justify-end">
-        <Button
-          type="submit"
-          look="primary"
-          blockedBy={prices.size === 0 ? words.chooseFirst : undefined}
-        >
+        <Button type="submit" look="primary" blockedBy={blockedBy}>
           {words.review(formatCount(prices.size, locale))}
         </Button>
       </div>

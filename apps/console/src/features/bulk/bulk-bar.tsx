@@ -4,7 +4,7 @@ import { Button } from '../../ui/forms/button.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { OnceOpened } from '../../ui/once-opened.tsx';
 import { useSpeech } from '../../words/words.ts';
-import { BULK_WORDS } from './bulk-words.ts';
+import { BULK_WORDS, tooManyRows } from './bulk-words.ts';
 import type { Chosen } from './use-chosen.tsx';
 
 const ReviewDialog = lazy(async () => ({
@@ -23,6 +23,7 @@ export function BulkBar({ acts, shown, ids, choose }: BulkBarProps) {
   const words = BULK_WORDS[language];
   const [act, setAct] = useState<BulkActs['act']>();
   const chosen = [...ids];
+  const tooMany = tooManyRows(chosen.length, { language, locale });
   if (shown.length + chosen.length === 0) return null;
   return (
     <div className="flex flex-wrap items-center gap-2 border-b border-line px-4 py-2">
@@ -35,7 +36,7 @@ export function BulkBar({ acts, shown, ids, choose }: BulkBarProps) {
             {words.chosen(formatCount(chosen.length, locale))}
           </span>
           {acts.map((name) => (
-            <Button key={name} size="small" onClick={() => setAct(name)}>
+            <Button key={name} size="small" blockedBy={tooMany} onClick={() => setAct(name)}>
               {words.acts[name]}
             </Button>
           ))}

@@ -1,10 +1,13 @@
+import { formatCount } from '../../ui/format.ts';
 import { countOf } from '../../words/plural.ts';
+import type { Speech } from '../../words/words.ts';
 
 /** Holds the words of acts on many records, which load with the lists that offer them. */
 export const BULK_WORDS = {
   en: {
     choose: (name: string) => `Choose ${name}`,
     chosen: (count: string) => `${count} chosen`,
+    tooMany: (count: string) => `At most ${count} at once`,
     chooseShown: 'Choose all shown',
     clear: 'Choose none',
     acts: {
@@ -43,6 +46,7 @@ export const BULK_WORDS = {
   zh: {
     choose: (name: string) => `选择 ${name}`,
     chosen: (count: string) => `已选择 ${count} 项`,
+    tooMany: (count: string) => `一次最多 ${count} 项`,
     chooseShown: '选择所有显示的项',
     clear: '取消选择',
     acts: {
@@ -79,3 +83,14 @@ export const BULK_WORDS = {
     failed: (count: string) => `${count} 项失败`,
   },
 };
+
+/** Limits the rows of one plan, as the interface does. */
+const ROWS_MAX = 500;
+
+/** Returns why so many rows cannot be planned at once; undefined where they can. */
+export function tooManyRows(
+  rows: number,
+  { language, locale }: Pick<Speech, 'language' | 'locale'>,
+): string | undefined {
+  return rows > ROWS_MAX ? BULK_WORDS[language].tooMany(formatCount(ROWS_MAX, locale)) : undefined;
+}

@@ -64,6 +64,7 @@ export const failures = {
     model_not_priced: 'The model has no price in force; set one first',
     free_tokens_limit: 'The account would hold more unspent free tokens than it may',
     upstream_name_taken: 'Another upstream has this name',
+    credential_name_taken: 'Another credential of the upstream has this name',
     route_exists: 'Another route leads from this model to the same model of this upstream',
     upstream_in_use: 'Routes still lead to this upstream; delete them first',
     snapshot_unreadable: 'This release cannot publish that configuration',

@@ -62,6 +62,7 @@ export const failures: typeof en.failures = {
     model_not_priced: '模型没有生效的价格，请先定价',
     free_tokens_limit: '账户未用的免费 tokens 将超过上限',
     upstream_name_taken: '已有同名上游',
+    credential_name_taken: '该上游已有同名凭据',
     route_exists: '已有路由从此模型通往该上游的同一模型',
     upstream_in_use: '仍有路由通往此上游，请先删除',
     snapshot_unreadable: '此版本无法发布该配置',

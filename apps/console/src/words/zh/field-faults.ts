@@ -39,6 +39,7 @@ const RULES = {
   'is of no credential of this upstream': '此上游没有这个凭据',
   'must not repeat an id': 'ID 不能重复',
   'must not repeat a name': '名称不能重复',
+  'must not repeat an upstream_model': '上游模型不能重复',
   'must ascend by above_prompt_tokens': '必须按 above_prompt_tokens 递增',
   'must be absent for a price that charges nothing': '不收费的价格不能有此项',
   'must not be 0 for input and output': '输入和输出不能都为 0',

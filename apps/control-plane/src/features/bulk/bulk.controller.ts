@@ -28,7 +28,10 @@ export class BulkController {
 
   @Post('plan')
   @Permission('admin')
-  @Answers('What one act on many accounts, keys or models would change', bulkPlanAnswer)
+  @Answers(
+    'Plan one act on many accounts, keys or models: list what it would change',
+    bulkPlanAnswer,
+  )
   @HttpCode(200)
   plan(@FromCaller() caller: Caller, @Body({ schema: bulkPlanSchema }) body: BulkPlanBody) {
     return this.records.plan(caller, body);
@@ -47,7 +50,7 @@ export class BulkController {
   @Post('plan-models')
   @Permission('admin')
   @Answers(
-    'What adding models of an upstream would create: each model with the facts of its family, its price and its route',
+    'Plan the addition of models of an upstream: list each model with the facts of its family, its price and its route',
     bulkPlanAnswer,
     { refuses: ['not_found'] },
   )

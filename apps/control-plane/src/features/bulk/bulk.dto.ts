@@ -63,7 +63,14 @@ export const addModelsSchema = z
     /** Is the tier of every new route. */
     priority,
     weight,
-    models: z.array(offeredModel).min(1).max(ROWS_MAX),
+    models: z
+      .array(offeredModel)
+      .min(1)
+      .max(ROWS_MAX)
+      .refine(
+        (models) => new Set(models.map((each) => each.upstream_model)).size === models.length,
+        'must not repeat an upstream_model',
+      ),
   })
   .meta({
     'x-example': {

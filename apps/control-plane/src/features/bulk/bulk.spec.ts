@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 const post = async <Path extends string>(path: Path, body?: unknown) =>
-  plane.call('POST', path, { token: plane.adminToken, ...(body ? { body } : {}) });
+  plane.call('POST', path, { token: plane.adminToken, body });
 const planOf = async (
   path: '/bulk/plan' | '/bulk/plan-models',
   body: object,
@@ -212,10 +212,6 @@ describe("a provider's models", () => {
       ],
     };
     const { digest, steps } = await planOf('/bulk/plan-models', body);
-    const route = [
-      { field: 'priority', from: null, to: 3 },
-      { field: 'weight', from: null, to: 1 },
-    ];
     expect(steps.map(({ kind, name: of, blocked_by: reason }) => [kind, of, reason])).toEqual([
       ['model', 'gpt-5-bulk', null],
       ['route', `gpt-5-bulk > ${name} (gpt-5-bulk)`, null],
@@ -236,7 +232,10 @@ describe("a provider's models", () => {
       is_on_shelf: true,
     });
     expect(Number(fields['context_window'])).toBeGreaterThan(0);
-    expect(steps[1]?.differences).toEqual(route);
+    expect(steps[1]?.differences).toEqual([
+      { field: 'priority', from: null, to: 3 },
+      { field: 'weight', from: null, to: 1 },
+    ]);
     expect(await modelNamed('gpt-5-bulk')).toBe(undefined);
     const { body: outcome } = await post('/bulk/apply-models', { ...body, digest });
     expect(outcome).toEqual({ applied: 3, failed: [] } satisfies BulkOutcome);
@@ -290,10 +289,12 @@ describe("a provider's models", () => {
     expect((await post('/bulk/apply-models', { ...body, digest })).status).toBe(412);
   });
 
-  test('that embed are left out where the protocol has no embeddings', async () => {
+  test('that embed are left out where the protocol has no embeddings, and none is named twice', async () => {
     const { id } = await upstream('anthropic');
     const models = [{ upstream_model: 'bulk-embed', kind: 'embedding' }];
     const { steps } = await planOf('/bulk/plan-models', { upstream_id: id, models });
     expect(steps.map((step) => step.blocked_by)).toEqual(['no_embeddings', 'no_embeddings']);
+    const twice = { upstream_id: id, models: [...models, ...models] };
+    expect(await post('/bulk/plan-models', twice)).toMatchObject({ status: 400 });
   });
 });

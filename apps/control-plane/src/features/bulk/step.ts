@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { Logger } from '@nestjs/common';
 import { Refusal } from '../../platform/http/refusal.ts';
 import type { BulkOutcome, BulkPlan, BulkStep } from './bulk.dto.ts';
 
@@ -27,7 +28,10 @@ export function refuseUnseen(plan: BulkPlan, digest: string): void {
     });
 }
 
-/** Runs the steps that are not blocked, in order. A step that is refused does not stop the others. */
+const logger = new Logger('bulk');
+const UNEXPECTED = { code: 'internal_error', message: 'It failed; the log has the reason' };
+
+/** Runs the steps that are not blocked, in order. A step that fails does not stop the others: what was done before it is known only from the answer. */
 export async function applySteps(
   steps: readonly BulkStep[],
   run: (step: BulkStep) => Promise<unknown>,
@@ -38,9 +42,10 @@ export async function applySteps(
     try {
       await run(step);
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
       const { kind, id, name } = step;
-      failed.push({ kind, id, name, code: error.code, message: error.message });
+      if (!(error instanceof Refusal)) logger.error(error, `${kind} ${name} failed`);
+      const { code, message } = error instanceof Refusal ? error : UNEXPECTED;
+      failed.push({ kind, id, name, code, message });
     }
   }
   return { applied: due.length - failed.length, failed };

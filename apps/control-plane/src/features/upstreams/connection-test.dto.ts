@@ -18,7 +18,7 @@ export const connectionTestBody = z
         'x-rules': [MODEL_IS_NEEDED, NO_EMBEDDINGS, KEY_UNREADABLE],
       }),
     kind: z.enum(['chat', 'embedding']).optional(),
-    /** Omitted: the upstream's own, 0. */
+    /** Names the credential to ask with. Without it, the upstream's own (0) is used, or else the first further one. */
     credential_id: z
       .number()
       .int()

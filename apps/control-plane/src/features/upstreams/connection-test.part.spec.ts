@@ -90,6 +90,19 @@ test('a test is one bounded request in the upstream protocol, with its key, and 
   expect(seen.at(-1)?.path).toBe('/v1/embeddings');
 });
 
+test('an upstream without an own credential is tested with its first enabled further one', async () => {
+  const id = await upstream('openai');
+  const add = (name: string, enabled: boolean) =>
+    asAdmin('POST', `/upstreams/${id}/credentials`, { name, api_key: `key-${name}`, enabled });
+  await add('off', false);
+  await add('on', true);
+  await asAdmin('DELETE', `/upstreams/${id}/credentials/0`);
+  expect(await run(id)).toMatchObject({ ok: true });
+  expect(seen.at(-1)?.headers).toMatchObject({ authorization: 'Bearer key-on' });
+  const own = await run(id, { model: 'm', credential_id: 0 });
+  expect(own).toMatchObject({ errors: [{ field: 'credential_id' }] });
+});
+
 test('without a model the one of its first route is asked; a provider without a list needs its name', async () => {
   const id = await upstream('openai');
   const azure = await upstream('azure');

@@ -109,7 +109,7 @@ export class ConnectionTestService {
   async offered(id: number): Promise<OfferedModels> {
     const row = await this.upstreams.findOneBy({ id, deletedAt: IsNull() });
     if (!row) throw noSuch('upstream', id);
-    const credential = await this.credentialOf(row);
+    const credential = await this.credentialOf(await withCredential(this.upstreams, row));
     const listed =
       credential && 'error' in credential ? credential : await this.listModels(row, credential);
     const { error = null, names = [] } = listed ?? {};

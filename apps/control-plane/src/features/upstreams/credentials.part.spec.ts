@@ -71,6 +71,9 @@ test('each is weighted, disabled, replaced and deleted by itself', async () => {
   expect((await admin('DELETE', `${path}/credentials/0`)).status).toBe(204);
   expect([await credentials(), await routing()]).toEqual([[], []]);
   expect((await admin('GET', path)).body.has_api_key).toBe(false);
+  await admin('PUT', path, { api_key: 'sk-e' });
+  const begun = { id: 0, weight: 1, rpm: null, tpm: null, enabled: true };
+  expect(await credentials()).toMatchObject([begun]);
 });
 
 test('a change of a credential that has changed since it was read is refused', async () => {
@@ -120,7 +123,10 @@ test('what is wrong names its field', async () => {
     [400, 'base_url'],
     [400, 'credential_id'],
   ]);
-  expect((await post({ name: 'b', api_key: 'k' })).status).toBe(409);
+  expect(await post({ name: 'b', api_key: 'k' })).toMatchObject({
+    status: 409,
+    body: { code: 'credential_name_taken' },
+  });
   for (const id of [body.id + 1_000, 'x'])
     expect((await admin('PUT', `${path}/credentials/${id}`, { weight: 1 })).status).toBe(404);
 });

@@ -25,8 +25,16 @@ import { UpstreamSecrets } from './upstream-secrets.ts';
 import { Upstream } from './upstream.entity.ts';
 import { TOO_MANY_CREDENTIALS } from './upstreams.dto.ts';
 
-/** The credential of the upstream's own row. */
+/** The id of the credential that the upstream's own row has. */
 const OWN = 0;
+/** A later credential begins with these settings. */
+const WITHOUT_OWN = {
+  sealedApiKey: null,
+  credentialWeight: 1,
+  credentialRpm: null,
+  credentialTpm: null,
+  credentialEnabled: true,
+} as const;
 
 /** The credentials of an upstream, its own among them. Each is changed by itself. */
 @Injectable()
@@ -40,7 +48,7 @@ export class CredentialsService {
     private readonly idempotency: Idempotency,
   ) {}
 
-  /** With what the nodes say of each. */
+  /** Returns the credentials of an upstream and what the nodes say of each. */
   async statesOf(upstreamId: number): Promise<UpstreamDetail['credentials']> {
     const { nodes } = await this.registry.lookAgain();
     const reports = [...nodes.keys()]
@@ -155,7 +163,7 @@ export class CredentialsService {
       const upstream = await upstreamOf(tx, upstreamId, true);
       const before = (await allOf(tx, upstream)).find((each) => each.id === id);
       if (!before) throw noSuch('credential', id);
-      if (id === OWN) await tx.getRepository(Upstream).save({ ...upstream, sealedApiKey: null });
+      if (id === OWN) await tx.getRepository(Upstream).save({ ...upstream, ...WITHOUT_OWN });
       else await tx.getRepository(UpstreamCredential).delete({ id });
       this.note(tx, caller, 'delete', { before });
     });
@@ -190,7 +198,7 @@ export class CredentialsService {
 
 const TAKEN = {
   upstream_credentials_name: () =>
-    new Refusal('upstream_name_taken', { errors: [refusedField('name', 'is taken')] }),
+    new Refusal('credential_name_taken', { errors: [refusedField('name', 'is taken')] }),
 };
 
 async function upstreamOf(tx: EntityManager, id: number, isLocked = false): Promise<Upstream> {
@@ -202,7 +210,7 @@ async function upstreamOf(tx: EntityManager, id: number, isLocked = false): Prom
   return row;
 }
 
-/** Its own first. */
+/** Returns all credentials of an upstream, its own first. */
 async function allOf(tx: EntityManager, upstream: Upstream): Promise<CredentialResponse[]> {
   const further = await tx
     .getRepository(UpstreamCredential)

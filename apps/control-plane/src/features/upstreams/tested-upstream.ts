@@ -4,19 +4,22 @@ import { NO_SUCH_CREDENTIAL } from './connection-test.dto.ts';
 import { UpstreamCredential } from './upstream-credential.entity.ts';
 import type { Upstream } from './upstream.entity.ts';
 
-/** An upstream as requests with one of its credentials reach it. */
+/** Describes an upstream as requests with one of its credentials reach it. */
 export type Tested = Upstream & { readonly credentialId?: number };
 
-/** `id` 0: with its own credential. Refuses the id of another upstream's. */
+/** Returns the upstream with credential `id`; without `id`, with its own, or else with its first further one. Refuses the id of another upstream's. */
 export async function withCredential(
   upstreams: Repository<Upstream>,
   row: Upstream,
-  id = 0,
+  id?: number,
 ): Promise<Tested> {
-  if (id === 0) return row;
-  const credential = await upstreams.manager
-    .getRepository(UpstreamCredential)
-    .findOneBy({ id, upstreamId: row.id });
-  if (!credential) throw invalidField('credential_id', NO_SUCH_CREDENTIAL);
-  return { ...row, sealedApiKey: credential.sealed, credentialId: id };
+  if (row.sealedApiKey !== null && (id ?? 0) === 0) return row;
+  const [credential] = await upstreams.manager.getRepository(UpstreamCredential).find({
+    where: { upstreamId: row.id, ...(id !== undefined && { id }) },
+    order: { enabled: 'DESC', id: 'ASC' },
+    take: 1,
+  });
+  if (credential) return { ...row, sealedApiKey: credential.sealed, credentialId: credential.id };
+  if (id !== undefined) throw invalidField('credential_id', NO_SUCH_CREDENTIAL);
+  return row;
 }

@@ -85,7 +85,7 @@ export class UpstreamsController {
   @Answers(
     'Add a credential beside those of an upstream; sealed to the address that it has',
     credentialResponseSchema,
-    { refuses: ['upstream_name_taken'] },
+    { refuses: ['credential_name_taken'] },
   )
   addCredential(
     @FromCaller() caller: Caller,
@@ -101,7 +101,7 @@ export class UpstreamsController {
   @Answers(
     "Replace, weight, name, disable or enable one credential; 0 is the upstream's own",
     credentialResponseSchema,
-    { refuses: ['upstream_name_taken'] },
+    { refuses: ['credential_name_taken'] },
   )
   updateCredential(
     @FromCaller() caller: Caller,

@@ -100,6 +100,7 @@ export const REFUSALS = {
 
   // These concern routing and the fleet.
   upstream_name_taken: { status: 409, title: 'Another upstream has this name' },
+  credential_name_taken: { status: 409, title: 'Another credential of the upstream has this name' },
   route_exists: {
     status: 409,
     title: 'Another route leads from this model to the same model of this upstream',
