@@ -46,7 +46,7 @@ export default class SharedEnvironment {
     Object.assign(globalThis, { console, ...timers });
   }
 
-  /** Null = the suite runs in the context of the process. */
+  /** Returns null, so that the suite runs in the context of the process. */
   getVmContext(): null {
     return null;
   }

@@ -6,7 +6,7 @@ import { ROOT } from '../src/checkout.ts';
 import { OF_NODES } from '../../libs/keyspace/test/past-the-stores.ts';
 
 const LUA = path.join(ROOT, 'libs/keyspace/lua');
-/** Names the records that control planes alone write. */
+/** Names shared files of Lua that only functions of the control plane load. */
 const NOT_OF_NODES = new Set(['records']);
 
 test('a function of Redis calls only commands that the users who call it may run', () => {

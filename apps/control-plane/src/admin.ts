@@ -1,2 +1,2 @@
-/** This is the name that `ops.ts` had; timers of operators still call it. */
+/** `ops.ts` had this file's name before; timers of operators still call it. */
 import './ops.ts';

@@ -35,7 +35,7 @@ const BODY_BYTES_MAX = '256kb';
 /** Makes the whole control plane, started but not yet listening. */
 export async function createApp(config: Config, pino: Pino): Promise<NestExpressApplication> {
   const server = express();
-  // This is set first: the adapter makes the router, which keeps what was set until then.
+  // The adapter makes the router, which keeps only what was set until then.
   server.set('case sensitive routing', true);
   const adapter = new ExpressAdapter(server);
   const app = await NestFactory.create<NestExpressApplication>(AppModule.with(config), adapter, {

@@ -171,7 +171,7 @@ export const REFUSALS = {
 
 export type RefusalCode = keyof typeof REFUSALS;
 
-/** This is the longest wait that the OpenAI SDK honours; other headers carry the exact value. */
+/** Is the longest wait that the OpenAI SDK honours; other headers carry the exact value. */
 const RETRY_AFTER_SECONDS_MAX = 60;
 
 export class Refusal extends Error {

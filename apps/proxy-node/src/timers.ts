@@ -52,7 +52,7 @@ export class Beat {
     });
   }
 
-  /** Nothing begins after this call. */
+  /** Stops all timers: nothing begins after this call. */
   end(): void {
     this.#isOver = true;
     this.#pause();

@@ -5,7 +5,7 @@ import { speaksAbility, UPSTREAM_PROTOCOLS } from './upstream-protocols.ts';
 
 /** A node without it refuses an upstream with several credentials. */
 export const CREDENTIALS_ABILITY = 'credentials';
-/** The credentials of one upstream. */
+/** Limits the credentials of one upstream. */
 export const CREDENTIALS_MAX = 64;
 
 /**
@@ -64,7 +64,7 @@ export const REPORTED_EXCESS_MAX = 16;
 /** Describes a credential that is left alone for some accounts or for all. Id 0 is the upstream's own. */
 export const restingCredentialSchema = z.strictObject({
   id: z.number().int().nonnegative(),
-  /** The kind of its last failure. */
+  /** Names the kind of its last failure. */
   why: z.string().max(32),
   /** For all accounts; 0 where only some have to wait. */
   open_for_ms: z.number().int().nonnegative(),
@@ -77,7 +77,7 @@ export const nodeReportSchema = z.strictObject({
   /** Is the stable name of the node, unique in the fleet. */
   name: z.string().min(1).max(128),
   worker: z.number().int().nonnegative(),
-  /** New at each process start; distinguishes a restart from a continuation. */
+  /** Is new at each process start; it distinguishes a restart from a continuation. */
   instance: z.uuid(),
   /** Address clients can reach directly, as configured; may be null behind a load balancer. */
   url: z.url().nullable(),

@@ -80,7 +80,7 @@ export class ReapedRequests {
     return lastEventIn(this.#redis, shard);
   }
 
-  /** These are booked, or nothing can be done for them. */
+  /** Forgets requests whose charges are booked, or for which nothing can be done. */
   async settled(shard: string, rids: readonly string[]): Promise<void> {
     if (rids.length > 0) await this.#redis.zrem(keys.reaped(shard), ...rids);
   }

@@ -5,9 +5,9 @@ import { lastGeneratedId } from './connection/reply-reader.ts';
 export interface WaitingUsage {
   /** Counts the events in the outboxes. */
   events: number;
-  /** Is in Unix ms of Redis' clock; null when all outboxes are empty. */
+  /** Is the time of the oldest event in Unix ms of Redis' clock; null when all outboxes are empty. */
   oldestAtMs: number | null;
-  /** Open holds. */
+  /** Counts the open holds. */
   holds: number;
 }
 

@@ -119,7 +119,7 @@ export const scopeChecks: Checks = {
     assert.deepEqual(await counts(tenant, 's+'), { '7:0': '2,0' });
     await settled(tenant, await admitted(tenant, known), 1);
     assert.deepEqual(await counts(tenant, session(tenant, 'known')), { '7:0': '2,0' });
-    // Those whose time is over make room.
+    // Values whose time is over make room.
     tenant.clock.now = till + 1;
     await settled(tenant, await admitted(tenant, { scopes: { session: 'c' } }), 1);
     assert.deepEqual(await counts(tenant, session(tenant, 'c')), { '7:0': '1,0' });

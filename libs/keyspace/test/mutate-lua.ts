@@ -59,7 +59,7 @@ export function mutantsOf(file: string, text: string): Mutant[] {
 export function shuffled<T>(items: readonly T[], seed: number): T[] {
   let state = seed >>> 0;
   const random = (): number => {
-    // This is Mulberry32.
+    // The generator is Mulberry32.
     state = (state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(state ^ (state >>> 15), state | 1);
     mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);

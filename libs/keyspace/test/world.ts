@@ -36,7 +36,7 @@ export interface World {
   close: () => void;
 }
 
-/** Everything one case needs, on a shard of its own. */
+/** Holds everything that one case needs, on a shard of its own. */
 export interface Tenant {
   shard: string;
   accountId: number;

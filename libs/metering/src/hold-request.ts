@@ -58,7 +58,7 @@ export interface HoldRequest {
   /** Holds the model's names at the upstreams that may serve the request. A name bounds what is added to the prompt. */
   upstreamModels: readonly string[];
   price: ChargeWeights;
-  /** The default is 4,096. */
+  /** Is the number of output tokens in a slice of the hold; the default is 4,096. */
   sliceOutputTokens?: number;
   /** Counts the tokens of the prompt's text; they replace the byte bound when that did not fit. */
   exactTextTokens?: number;

@@ -3,7 +3,7 @@ import { micros, type Micros } from './micros.ts';
 
 export const TOKENS_PER_PRICE = 1_000_000n;
 
-/** Cost of buying `tokens` at a price per million tokens, rounded up to the next micro-unit. */
+/** Returns the cost of `tokens` at a price per million tokens, rounded up to the next micro-unit. */
 export function costOfTokens({
   tokens,
   pricePerMillion,

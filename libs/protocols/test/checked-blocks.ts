@@ -8,7 +8,7 @@ interface Block {
   [key: string]: unknown;
 }
 
-/** The content blocks an Anthropic stream adds up to; on the way it checks that blocks never overlap and count up from 0 (behaviour 17). */
+/** Returns the content blocks of an Anthropic stream; on the way it checks that blocks never overlap and count up from 0 (behaviour 17). */
 export function checkedBlocks(text: string): Block[] {
   const blocks: Block[] = [];
   let open: { index: number; block: Block; json: string } | null = null;

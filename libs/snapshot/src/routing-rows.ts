@@ -26,7 +26,7 @@ export interface ModelRow {
   displayName: string;
   kind: (typeof MODEL_KINDS)[number];
   ownedBy: string;
-  /** Is in Unix ms. */
+  /** Is the time at which the model was created, in Unix ms. */
   createdAtMs: number;
   contextWindow: number | null;
   maxOutputTokens: number | null;
@@ -41,7 +41,7 @@ export interface ModelRow {
 export interface PriceRow {
   id: number;
   modelId: number;
-  /** Is in Unix ms. */
+  /** Is the time from which the price is in force, in Unix ms. */
   effectiveAtMs: number;
   /** Holds weights in millionths, by class. A weight that is not set is absent: its parent's holds. */
   weights: Pick<PriceVersion, WeightField>;
@@ -49,9 +49,9 @@ export interface PriceRow {
   tiers: readonly PriceTier[];
   /** Maps premiums to millionths. */
   multipliers: Readonly<Record<string, number>>;
-  /** Is in micro-units. */
+  /** Is the price of a million charged tokens in micro-units. */
   pricePerMillion: number;
-  /** It charges nothing, and no administrator declared it free. */
+  /** Is true for a price of zero that no administrator declared free. */
   isUndeclaredZero: boolean;
 }
 

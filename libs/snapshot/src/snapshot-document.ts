@@ -13,7 +13,7 @@ export const SNAPSHOT_FORMAT = FORMATS.snapshot;
 
 const id = z.number().int().positive();
 const milliseconds = z.number().int().positive();
-/** Is in millionths: weight 1 = 1_000_000. */
+/** Holds a weight in millionths: 1_000_000 is weight 1. */
 const microWeight = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 
 export const OUTPUT_LIMIT_FIELDS = ['max_tokens', 'max_completion_tokens'] as const;
@@ -39,14 +39,14 @@ export type PriceTier = z.infer<typeof priceTierSchema>;
 
 export const priceVersionSchema = z.strictObject({
   id,
-  /** Is in Unix ms; the version in force at admission is the last one not after it. */
+  /** Is the time from which the version is in force, in Unix ms; at admission the last version not after now applies. */
   effective_at: z.number().int().nonnegative(),
   ...microWeights,
   /** The tiers ascend by their thresholds; absent without any. */
   tiers: z.array(priceTierSchema).min(1).max(PRICE_TIERS_MAX).optional(),
   /** Maps premiums (`service_tier=priority`) to millionths; absent without any. */
   multipliers: z.record(premiumSchema, microWeight).optional(),
-  /** Is in micro-units of money for a million charged tokens, by which budgets in money count. */
+  /** Is the price of a million charged tokens in micro-units, by which budgets in money count. */
   price_per_million: z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER).optional(),
 });
 export type PriceVersion = z.infer<typeof priceVersionSchema>;
@@ -109,7 +109,7 @@ export const snapshotModelSchema = z.strictObject({
   max_output_tokens: z.number().int().positive().nullable(),
   /** Limits the output tokens of a request without a limit; absent where the node's default applies. */
   default_output_tokens: z.number().int().positive().optional(),
-  /** Tokens held for each input that no byte of the request bounds (a document, a file by its id); null = the whole context window is held. */
+  /** Is the number of tokens held for each input that no byte of the request bounds (a document, a file by its id); null: the whole context window is held. */
   unbounded_input_tokens: z.number().int().nonnegative().nullable(),
   is_on_shelf: z.boolean(),
   /** Is absent when all is default, so that a node of the previous release reads the document. */
@@ -128,7 +128,7 @@ export const CREDENTIAL_WEIGHT_MAX = 1_000;
 export const snapshotCredentialSchema = z.strictObject({
   id: z.number().int().nonnegative(),
   weight: z.number().int().positive().max(CREDENTIAL_WEIGHT_MAX),
-  /** An envelope as `sealed_api_key` of the upstream, bound to an id above 0 too. */
+  /** Is an envelope as `sealed_api_key` of the upstream; an id above 0 binds it too. */
   sealed_api_key: z.string(),
   /** Is what its account may send in a minute of each model, as its operator declares; absent: nothing is declared. */
   rpm: z.number().int().positive().optional(),

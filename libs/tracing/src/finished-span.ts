@@ -11,7 +11,7 @@ export interface FinishedSpan {
   readonly kind: SpanKind;
   readonly context: TraceContext;
   readonly parentSpanId: string | null;
-  /** Is in Unix ms with fractions. */
+  /** Is the time at which the span began, in Unix ms with fractions. */
   readonly startMs: number;
   readonly endMs: number;
   readonly attributes: Attributes;

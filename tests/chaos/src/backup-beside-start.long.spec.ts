@@ -20,7 +20,7 @@ const OPS = path.join(import.meta.dirname, '../../../apps/control-plane/dist/ops
 /** `BACKUP_ROWS` sets another size. */
 const ROWS = Number(process.env.BACKUP_ROWS ?? 200_000);
 const DAYS = 5;
-/** Days that the product makes ahead. */
+/** Is the number of days for which the product makes partitions ahead. */
 const AHEAD = 7;
 const LISTS = 200;
 const LOCKED_WITHIN_MS = 120_000;
@@ -93,7 +93,7 @@ async function isLocked(): Promise<boolean> {
   return (await database.query(LOCKED)).rows[0].locks > 0;
 }
 
-/** Requests of a customer, and their list for an administrator, until the end. */
+/** Sends requests of a customer, and lists them as an administrator, until the end. */
 function startLoad(): { times: number[]; end: () => Promise<unknown[]> } {
   const [failures, times]: [unknown[], number[]] = [[], []];
   const repeated = async (ask: () => Promise<unknown>): Promise<void> => {
@@ -116,7 +116,7 @@ function startLoad(): { times: number[]; end: () => Promise<unknown[]> } {
   return { times, end };
 }
 
-/** The day so many days ago. */
+/** Returns the day that many days ago. */
 function dayOf(ago: number): string {
   return new Date(Date.now() - ago * 86_400_000).toISOString().slice(0, 10);
 }

@@ -19,7 +19,7 @@ export class FaultSchedule {
   readonly #gapMs: number;
   readonly #log: (line: string) => void;
   readonly #struck = new Map<string, FaultCount>();
-  /** Maps what is under a fault to its end. */
+  /** Maps each thing that is under a fault to the end of that fault. */
   readonly #running = new Map<string, Promise<void>>();
   #strikes = 0;
   /** Lists unexpected exits, with the last output of the process. */

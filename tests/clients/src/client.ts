@@ -1,4 +1,4 @@
-/** The address a client calls, and what it sends. */
+/** Holds the address that a client calls, and what it sends. */
 export interface Errand {
   /** Is the gateway's address, without `/v1`. */
   origin: string;
@@ -34,7 +34,7 @@ export interface Client {
   refusal: (error: unknown) => Refused;
   /** Adds the counts of a stream's first and last event together, or takes the prompt from the first alone: wrong with Anthropic itself too. */
   miscountsStreams?: true;
-  /** Requests it makes against an empty balance before it gives up. */
+  /** Counts the requests that the client makes against an empty balance before it gives up. */
   triesWithoutQuota: number;
 }
 

@@ -1,7 +1,7 @@
 import { createCustomer, createRoutedModel, subscribeWithKey } from '@tollgate/harness';
 import type { Scene } from './scene.ts';
 
-/** One request that fails, and what a client of each protocol raises for it. */
+/** Describes one request that fails, and what a client of each protocol raises for it. */
 export interface ErrorCase {
   readonly name: string;
   readonly apiKey: string;

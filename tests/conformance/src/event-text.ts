@@ -1,4 +1,4 @@
-/** One server-sent event as text, read plainly and independently of the product's own framer. */
+/** Is one server-sent event as text, read plainly and independently of the product's own framer. */
 export interface TextEvent {
   /** Has its lines without the closing blank one. */
   raw: string;

@@ -194,7 +194,7 @@ describeInBrowser(`an administrator${WITHOUT}`, () => {
       const name = await page.getByRole('row').nth(1).getByRole('link').innerText();
       const here = [(box?.x ?? 0) + 5, (box?.y ?? 0) + 5] as const;
       await page.mouse.click(...here);
-      // The list was asked for again: the account that waited there does so no longer.
+      // The page has asked for the list again, in which the account of the first row no longer waits.
       await page.getByRole('row').filter({ hasText: name }).getByText('Active').waitFor();
       await page.mouse.click(...here, { clickCount: 2 });
       await page.waitForLoadState('networkidle');

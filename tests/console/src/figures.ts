@@ -60,7 +60,7 @@ async function measureScript(stage: DemoStage): Promise<void> {
   }
 }
 
-/** From the address to the first figures with an empty cache, then from a click until the next page stands, its data included. */
+/** Measures from the address to the first figures with an empty cache, then from a click until the next page stands, its data included. */
 async function measureViews(stage: DemoStage): Promise<void> {
   const first: number[] = [];
   const next: number[] = [];

@@ -40,7 +40,7 @@ const STORY_MS = 180_000;
     async () => {
       const { page, complaints } = visitor;
       const button = (name: string) => page.getByRole('button', { name, exact: true });
-      // Notices are dialogs of their own.
+      // Notices are dialogs too, and have `data-type`.
       const dialog = page.locator('[role=dialog]:not([data-type])');
       const nav = (name: string) =>
         page.getByRole('navigation', { name: 'Navigation' }).getByRole('link', { name });

@@ -27,7 +27,6 @@ const key = ({ key: id }: Ids): string => `/admin/keys/${id}`;
 const model = ({ model: id }: Ids): string => `/admin/models/${id}`;
 const upstream = ({ upstream: id }: Ids): string => `/admin/upstreams/${id}`;
 
-/** Lists the forms of an administrator. */
 export const ADMIN_FORMS: readonly WrongForm[] = [
   form('access/change-password-form.tsx', '/settings'),
   form('settings/create-token.tsx', '/settings', settings.createToken),

@@ -82,7 +82,7 @@ test('S41: what users name is inert: no markup in names people sign in with, and
 test('S43: registering many accounts from one address is capped, and a new account has nothing to spend', async () => {
   const anonymous = new AdminClient(tollgate.adminUrl);
   const ids = [];
-  // The customer above was one of them.
+  // The setup has registered one customer from this address already.
   for (let count = 0; count <= REGISTRATIONS; count += 1)
     ids.push(
       await anonymous

@@ -7,7 +7,7 @@ export interface Certificate {
   key: string;
 }
 
-/** A certificate authority of a test, made by openssl as docs/operations.md shows it. */
+/** Is a certificate authority of a test, made by openssl as docs/operations.md shows it. */
 export class Authority {
   readonly folder: string;
   readonly cert: string;

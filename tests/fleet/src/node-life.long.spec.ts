@@ -29,7 +29,7 @@ const usageRow = z.looseObject({ outcome: z.string(), output_tokens: z.number() 
 function client(): OpenAI {
   return new OpenAI({ baseURL: `${origin}/v1`, apiKey: scene.key, maxRetries: 0 });
 }
-/** Words of a stream through the official client, and how it ended. */
+/** Returns the words of a stream through the official client, and how it ended. */
 async function readStream(
   prompt: string,
   onFirst: () => void,

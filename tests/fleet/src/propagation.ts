@@ -10,7 +10,7 @@ const readiness = z.looseObject({ snapshot_version: z.number().nullable() });
 export interface PropagationReport {
   /** Holds the times from an administrator's change until the answer that every node applied it, by change and sync-all. */
   acknowledged: number[];
-  /** From an administrator's change until every node's own process runs it, without a sync request. */
+  /** Holds the times from an administrator's change until every node's own process runs it, without a sync request. */
   automatic: number[];
   /** Requests at a node right after a key was disabled or a user frozen, and how many of them were admitted. */
   revocations: { requests: number; admitted: number };

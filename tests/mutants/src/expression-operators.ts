@@ -4,7 +4,7 @@ import { sqlChanges } from './sql-operators.ts';
 
 interface ExpressionChange {
   operator: string;
-  /** It stands in the place of the expression. */
+  /** Is the text that replaces the expression. */
   text: string;
 }
 

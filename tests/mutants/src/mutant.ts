@@ -7,7 +7,7 @@ export interface Change {
   start: number;
   end: number;
   operator: string;
-  /** It stands in the place of the site. */
+  /** Is the text that replaces the site. */
   text: string;
 }
 
@@ -16,7 +16,7 @@ export interface Mutant extends Change {
   /** Is the path from the root of the repository. */
   file: string;
   line: number;
-  /** The line and what the site becomes: by them the list of equivalent mutants finds it again after other lines moved. */
+  /** Holds the line and what the site becomes: by them the list of equivalent mutants finds it again after other lines moved. */
   before: string;
   after: string;
 }

@@ -142,7 +142,7 @@ function unique(changes: readonly Change[]): Change[] {
   return [...new Map(changes.map((change) => [key(change), change])).values()];
 }
 
-/** The line of a change and what it becomes, as a person reads them. */
+/** Returns the line of a change and what it becomes, as a person reads them. */
 function shown(source: string, change: Change): Pick<Mutant, 'line' | 'before' | 'after'> {
   const { start, end } = change;
   const to = source.indexOf('\n', end) < 0 ? source.length : source.indexOf('\n', end);

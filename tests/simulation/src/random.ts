@@ -9,7 +9,7 @@ export class Random {
     this.#state = new Uint32Array([0, 4, 8, 12].map((at) => digest.readUInt32LE(at)));
   }
 
-  /** 0 <= n < 1. */
+  /** Returns a number from 0 to below 1. */
   next(): number {
     const state = this.#state;
     const [a = 0, b = 0, c = 0, counter = 0] = state;
@@ -21,7 +21,7 @@ export class Random {
     return sum / 2 ** 32;
   }
 
-  /** Both ends included. */
+  /** Returns an integer from `min` to `max`, both included. */
   integer(min: number, max: number): number {
     return min + Math.floor(this.next() * (max - min + 1));
   }

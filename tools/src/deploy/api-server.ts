@@ -107,7 +107,7 @@ export class ApiServer {
     for (const process of this.#processes.toReversed()) await process.stop();
   }
 
-  /** Server-side apply with strict fields. Returns what the server objects to, its warnings among it. */
+  /** Applies a document on the server with strict fields. Returns what the server objects to, its warnings among it. */
   async apply(
     manifest: Manifest,
     { namespace, isDryRun }: { namespace: string; isDryRun: boolean },

@@ -63,7 +63,7 @@ function goBinFolders(): string[] {
   return folder === '' ? [] : [path.join(folder, 'bin')];
 }
 
-/** https://pkg.go.dev/cmd/go#hdr-Print_Go_version */
+/** See https://pkg.go.dev/cmd/go#hdr-Print_Go_version */
 function isOf(program: string, versioned: string): boolean {
   if (!existsSync(program)) return false;
   const version = versioned.split('@')[1] ?? '';

@@ -66,7 +66,7 @@ export const PROXIES: readonly Proxy[] = [
   },
 ];
 
-/** A server that gets the path, the way to answer, and whom the proxy names as caller. */
+/** Starts a server that gets the path, the way to answer, and whom the proxy names as caller. */
 export async function listening(
   handle: (path_: string, response: ServerResponse, forwardedFor: string) => void,
 ): Promise<Server> {
@@ -122,7 +122,7 @@ function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
-/** Starts the real program. */
+/** Starts the real program of a reverse proxy. */
 export async function started(
   { name, program, args }: Proxy,
   config: string,

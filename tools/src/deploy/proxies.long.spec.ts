@@ -14,7 +14,7 @@ const EVERY_MS = 300;
 /** An event that waits for the next one is late by more. */
 const LATE_MS = EVERY_MS / 2;
 
-/** Longer than the 3 s that a look waits, shorter than the 30 s of those for late nodes. */
+/** Is longer than the 3 s that a look waits, shorter than the 30 s of those for late nodes. */
 const LATE_LOOK_MS = 5_000;
 /** So many looks at a late node are over only after those of the first pool have counted three strikes. */
 const LOOKS = 8;

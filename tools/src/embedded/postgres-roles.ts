@@ -23,7 +23,7 @@ export interface DatabaseUrls {
   runtime: string;
   /** Is DATABASE_OWNER_URL, which migrates and restores. It is undefined where the runtime does both. */
   owner: string | undefined;
-  /** DATABASE_READER_URL. */
+  /** Is DATABASE_READER_URL of tollgate-ops. */
   reader: string | undefined;
 }
 

@@ -34,7 +34,7 @@ export interface RedisSettings {
   isWatched?: boolean;
 }
 
-/** A Redis of our own on 127.0.0.1, append-only file fsynced every second, never evicting. */
+/** Describes a Redis of our own on 127.0.0.1: its append-only file is fsynced every second, and it never evicts. */
 export function embeddedRedis({
   dataFolder,
   port,

@@ -61,7 +61,7 @@ function removeAbandoned(file) {
     renameSync(file, aside);
     if (!isAbandoned(aside)) linkSync(aside, file);
   } catch {
-    // Another waiter was faster.
+    // Another waiting process took the lock first.
   }
   rmSync(aside, { force: true });
 }

@@ -31,7 +31,7 @@ export interface ProcessSpec {
 }
 
 export interface ProcessFolders {
-  /** Holds pid files. */
+  /** Is the folder of pid files. */
   run: string;
   logs: string;
 }
@@ -69,7 +69,7 @@ export class ManagedProcess {
     if (this.child) throw new Error(`${this.spec.name} is already running.`);
     this.isStopping = false;
     await this.spec.prepare?.();
-    // It was stopped while preparing: a child started now would outlive us.
+    // The process was stopped while it was prepared: a child that starts now would outlive us.
     if (this.isStopping) throw new Error(`${this.spec.name} was stopped while starting.`);
     const child = this.spawn();
     try {

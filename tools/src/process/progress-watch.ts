@@ -37,7 +37,7 @@ export class ProgressWatch {
   }
 }
 
-/** User and system time (proc(5), fields 14 and 15). */
+/** Returns the user and system time (proc(5), fields 14 and 15). */
 function cpuTicksOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');

@@ -23,7 +23,7 @@ export function startWatchdog(runFolder: string, disposableFolder = ''): Watchdo
     [import.meta.filename, runFolder, disposableFolder, String(process.pid)],
     {
       stdio: ['pipe', 'ignore', 'ignore'],
-      // Ctrl-C must not reach it.
+      // The watchdog has a process group of its own, so that Ctrl-C does not reach it.
       detached: true,
       cwd: '/',
     },

@@ -3,7 +3,7 @@ export class ReleaseRefused extends Error {}
 const VERSION = /^(\d+)\.(\d+)\.(\d+)$/;
 const UNRELEASED = '## Unreleased\n';
 
-/** A file and what the release makes of it. */
+/** Describes a file and what the release makes of it. */
 export interface FileChange {
   readonly file: string;
   readonly before: string;

@@ -7,7 +7,7 @@ import { seedTeams } from './teams.ts';
 
 export interface Scenario {
   summary: string;
-  /** Returns what to print. */
+  /** Runs the scenario and returns the text to print. */
   seed: (admin: AdminClient, running: StartFile) => Promise<string>;
 }
 

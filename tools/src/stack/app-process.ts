@@ -28,7 +28,7 @@ export interface AppSettings {
   checkout?: string | undefined;
   /** `/readyz` waits until it serves; `/healthz` only until it lives. */
   readyPath?: '/readyz' | '/healthz';
-  /** Replaces `readyPath`. */
+  /** Decides in place of `readyPath` whether the process is ready. */
   isReady?: () => Promise<boolean>;
 }
 
@@ -79,7 +79,7 @@ export interface Backends {
   base: Readonly<Record<string, string | undefined>>;
 }
 
-/** Private ranges the demo upstream lives in. */
+/** Lists the private ranges in which the demo upstream is. */
 export const LOOPBACK_RANGES = '127.0.0.0/8,::1/128';
 
 /** The front door connects from an address of its own, so that the apps believe it alone. macOS has one loopback address only. */

@@ -45,7 +45,7 @@ export function demoUpstream({ settings, backends, ports, folders }: AppPlan): M
 export interface NodePlan {
   name: string;
   dataFolder: string;
-  /** Distinguishes the ports of processes. */
+  /** Distinguishes the ports of processes of one kind. */
   index: number;
   isReady: () => Promise<boolean>;
 }

@@ -5,7 +5,7 @@ export type Action = 'add' | 'change' | 'remove';
 
 export interface Difference {
   field: string;
-  /** Is undefined for an addition. */
+  /** Is the value before the change; undefined for an addition. */
   from: unknown;
   to: unknown;
 }
@@ -17,7 +17,7 @@ export interface Step {
   /** Is the name of the object for people; for a model, its price and its place on the shelf, the model's name. */
   name: string;
   differences: readonly Difference[];
-  /** Contains references instead of secrets. */
+  /** Is the body of the call, with references instead of secrets. */
   body: Fields;
   id?: number;
   /** Is the time of the object's last change when the plan was made. */

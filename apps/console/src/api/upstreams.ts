@@ -113,7 +113,7 @@ export function deleteCredential(of: Credential) {
   return dataOf(client.DELETE(ONE, pathOf(of)));
 }
 
-/** `credential_id` left out: with the upstream's own. */
+/** Without `credential_id` the test uses the upstream's own credential. */
 export function testUpstream(id: number, model: string, credential_id?: number) {
   return dataOf(
     patientClient.POST('/admin-api/upstreams/{id}/test', {

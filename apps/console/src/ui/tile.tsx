@@ -6,7 +6,7 @@ export function Tiles({ children }: { children: ReactNode }) {
   return <div className="grid grid-cols-2 gap-3 lg:grid-cols-4 [&>*]:min-w-0">{children}</div>;
 }
 
-/** A figure with its label, what it says compared to before, and its course. */
+/** Shows a figure with its label, its change since the time before, and its course. */
 export function Tile({
   label,
   figure,

@@ -1,10 +1,10 @@
 /** Holds the exit statuses of every command; 130 and 143 are those of an interrupted one. */
 export const EXIT = {
-  /** Done, or there was nothing to do. */
+  /** The command did its work, or found nothing to do. */
   done: 0,
   /** A check found a fault. */
   unsound: 1,
-  /** It could not be done: wrong arguments, or a failure that the message names. */
+  /** The command could not do its work: wrong arguments, or a failure that the message names. */
   failed: 2,
   /** Balances were not compared: traffic did not rest in time. */
   unresting: 3,

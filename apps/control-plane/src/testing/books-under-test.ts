@@ -14,7 +14,7 @@ import { connectedTo, migratedPostgres } from './postgres-under-test.ts';
 
 export const FREE_TOKENS = 1_000;
 
-/** These services book tokens and money, on a real PostgreSQL without Redis or HTTP. */
+/** The exported services book tokens and money, on a real PostgreSQL without Redis or HTTP. */
 export let dataSource: DataSource;
 export let transactions: Transactions;
 export const events = new DomainEvents();
@@ -89,7 +89,7 @@ export function recharge(userId: number, amount: bigint): Promise<unknown> {
   );
 }
 
-/** Rows with numbers for texts, as a test compares them. */
+/** Returns rows with numbers for texts, as a test compares them. */
 export async function rowsOf(sql: string, parameters: unknown[] = []): Promise<unknown[]> {
   const rows: Record<string, unknown>[] = await dataSource.query(sql, parameters);
   return rows.map((row) =>

@@ -110,7 +110,7 @@ async function startOn(
   const { databaseUrls, redisUrl } = services;
   const environment = {
     ...environmentFor({ databaseUrl: databaseUrls.runtime, redisUrl }, overrides),
-    // These addresses serve tollgate-ops; a control plane reads neither.
+    // tollgate-ops reads the addresses of the owner and the reader; a control plane reads neither.
     DATABASE_OWNER_URL: databaseUrls.owner,
     DATABASE_READER_URL: databaseUrls.reader,
   };

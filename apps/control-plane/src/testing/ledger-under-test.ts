@@ -56,7 +56,7 @@ export interface TestAccount {
 
 /** Offers everything the specs of the ledger need beyond the control plane itself. */
 export function ledgerOf(plane: ControlPlane) {
-  // This is not done with the control plane's rights: tests make states that it must withstand.
+  // Statements of tests run with the owner's rights, because tests make states that the control plane must withstand.
   const query = (sql: string, parameters: unknown[] = []) =>
     plane.administrator.query(sql, parameters);
   const asAdmin = <Method extends string, Path extends string>(
@@ -142,7 +142,7 @@ export function ledgerOf(plane: ControlPlane) {
   };
 }
 
-/** An account with a subscription of so many tokens, and what its events need. */
+/** Creates an account with a subscription of so many tokens, and returns what its events need. */
 export async function subscribedAccount(plane: ControlPlane, tokens: number): Promise<EventParts> {
   const ledger = ledgerOf(plane);
   const [account, model] = [await ledger.account('1000'), await ledger.model('1')];

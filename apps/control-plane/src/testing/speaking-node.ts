@@ -20,7 +20,7 @@ export interface SpeakingNodeOptions {
   refuses?: string;
   /** Holds facts that its report states; those of a node that was just started for the rest. */
   reports?: Partial<NodeReport>;
-  /** In-memory tables it answers `dump` with. */
+  /** Holds the in-memory tables with which the node answers `dump`. */
   tables?: Record<string, { key: string; value: unknown }[]>;
 }
 

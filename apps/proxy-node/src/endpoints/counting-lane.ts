@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { Refusal, retryHeaders } from '../refusals.ts';
 
-/** This is more than a coding agent sends at once. */
+/** Is more than a coding agent sends at once. */
 const WAITING_MAX = 32;
 const WAITING_RETRY_MS = 1_000;
 /** Bounds the characters of one account that are tokenised in a minute, about a second of CPU; beyond it, counts are estimated from a sample. */

@@ -22,7 +22,7 @@ interface Listed {
   readonly isCallable: boolean;
 }
 
-/** These are Anthropic's page sizes. */
+/** Anthropic's lists have these page sizes. */
 const PAGE_LIMIT_DEFAULT = 20;
 const PAGE_LIMIT_MAX = 1_000;
 

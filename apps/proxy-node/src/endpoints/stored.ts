@@ -48,7 +48,7 @@ export interface StoredRequest {
   addressHex: string;
   rid: string;
   index: RoutingIndex;
-  /** Is a path of `STORED_PATHS`. */
+  /** Is the path that the client called, one of `STORED_PATHS`. */
   path: string;
   id: string | undefined;
   item: string | undefined;

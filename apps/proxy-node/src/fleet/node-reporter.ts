@@ -37,8 +37,8 @@ export interface NodeReporterParts {
   gate: Gate;
   follower: SnapshotFollower;
   unacknowledged: () => number;
-  /** The worst upstream is first. */
   journalsSetAside: () => number;
+  /** Returns the failing upstreams, the worst one first. */
   failingUpstreams: () => NodeReport['upstreams'];
   doubtedUpstreams: () => NodeReport['doubted'];
   /** Returns 0 while the node's clock agrees with those of its providers. */

@@ -65,7 +65,7 @@ export class BodyQuota {
   }
 }
 
-/** The room of one request. Only known callers get a share, so that an unknown one takes none. */
+/** Holds the room of one request. Only known callers get a share, so that an unknown one takes none. */
 export class QuotaOfRequest {
   readonly #quota: BodyQuota;
   #owner = 0;
@@ -84,7 +84,7 @@ export class QuotaOfRequest {
     return Object.assign(take, { turn: () => this.#quota.turn(accountId) });
   }
 
-  /** Returns all room. */
+  /** Returns all room that the request holds. */
   leave(): void {
     if (this.#taken > 0) this.#quota.giveBack(this.#owner, this.#taken);
     this.#taken = 0;

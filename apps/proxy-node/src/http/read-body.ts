@@ -142,7 +142,7 @@ function onData(this: Receiving, chunk: Buffer): void {
 function onEnd(this: Receiving): void {
   this[BODY]?.end();
 }
-/** This event also follows an error. */
+/** Handles the event `close`, which also follows an error. */
 function onClose(this: Receiving): void {
   this[BODY]?.close();
 }

@@ -13,7 +13,7 @@ export interface BackgroundRun {
   upstreamId: number;
   /** Names the credential whose account makes it; absent for the upstream's own. */
   credentialId?: number | undefined;
-  /** Is the native id. */
+  /** Is the id by which the provider knows the answer. */
   responseId: string;
   /** Holds the bounds by which the upstream's report is judged. */
   bounds: UsageBounds;

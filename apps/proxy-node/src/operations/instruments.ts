@@ -37,7 +37,7 @@ abstract class Instrument<Series extends object> {
     registry.registerMetric(this as unknown as Metric);
   }
 
-  /** The registry calls this. */
+  /** The registry calls this method at a scrape. */
   get(): object {
     const { name, help, type } = this;
     const values = this.#all.flatMap(({ labels, series }) => this.valuesOf(series, labels));

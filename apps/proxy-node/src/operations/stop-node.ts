@@ -17,7 +17,7 @@ export interface StopParts {
   background: { close(): void };
   recorder: { close(timeoutMs: number): Promise<void> };
   pools: UpstreamPools;
-  /** Closes everything else. */
+  /** Closes all connections that are still open. */
   disconnect: () => void | Promise<void>;
   /** Is the time between the end of readiness and the end of service. */
   noticeMs: number;

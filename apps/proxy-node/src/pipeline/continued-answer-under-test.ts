@@ -8,7 +8,7 @@ import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-te
 
 export type Dialect = 'openai' | 'anthropic';
 export type Client = 'chat' | 'messages';
-/** `words` of an answer, and how it ends: properly, by a reset, by an end without a finish, by an error event, or refused at once. */
+/** Holds the `words` of an answer, and how it ends: properly, by a reset, by an end without a finish, by an error event, or refused at once. */
 export interface Script {
   words: readonly string[];
   end: 'well' | 'reset' | 'eof' | 'error' | '400' | '500' | 'waits';

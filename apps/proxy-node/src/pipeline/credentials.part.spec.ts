@@ -14,7 +14,7 @@ interface Shared {
   readonly model: SnapshotModel;
   readonly refusals: Refusals;
   readonly upstream: LocalUpstream;
-  /** The keys of the requests so far, but for those of probes. */
+  /** Returns the keys of the requests so far, but for those of probes. */
   keys(): string[];
 }
 

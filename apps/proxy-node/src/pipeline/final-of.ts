@@ -11,7 +11,7 @@ interface EndedTurn {
   readonly admitted: Admitted;
   readonly asked: Asked;
   readonly attempts: readonly RouteAttempt[];
-  /** It was ended by hand: its answer ended as if its client had left. */
+  /** Is true when the request was ended by hand: its answer ended as if its client had left. */
   readonly isEnded: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface Ending {
   readonly turn: EndedTurn;
   readonly metered: Metered;
   readonly node: string;
-  /** Is in Unix ms. */
+  /** Is the time at which the request arrived, in Unix ms. */
   readonly startedAtMs: number;
   readonly durationMs: number;
   /** Is the trace context of a traced request. */

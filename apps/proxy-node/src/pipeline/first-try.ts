@@ -23,7 +23,7 @@ export interface TryHost {
 export interface FailedTry {
   readonly error: unknown;
   readonly candidate: Candidate;
-  /** Is in monotonic ms. */
+  /** Is the time of the start in monotonic ms. */
   readonly startedAt: number;
 }
 

@@ -39,11 +39,11 @@ export class Turn implements Delivery, MeterContext {
   readonly asked: Asked;
   readonly admitted: Admitted;
   readonly attempts: RouteAttempt[];
-  /** Is true when no upstream answered. */
   /** Is the candidate whose answer was read last; null before any. */
   answeredBy: Candidate | null = null;
+  /** Is true when no upstream answered. */
   isUndelivered = false;
-  /** It was ended by hand. */
+  /** Is true when the request was ended by hand. */
   isEnded = false;
   /** Is set once the answer is made in the background. */
   run: OpenHold | null = null;

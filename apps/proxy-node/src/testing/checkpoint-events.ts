@@ -14,7 +14,7 @@ export const TERMS = {
   rechargeWaitMs: 2_000,
 };
 
-/** Renewed at 0, its next checkpoint is due at 2,500. */
+/** Is the state of a hold that was renewed at 0: its next checkpoint is due at 2,500. */
 export const STARTED = startCheckpoints(TERMS, { heldTokens: 1_000, now: 0, spread: 0 });
 
 export const WAITS: HoldEvent = { kind: 'waits' };

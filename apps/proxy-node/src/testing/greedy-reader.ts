@@ -14,7 +14,7 @@ export interface ReaderStyle {
   name: string;
   /** Chooses the member that counts if several have one name. */
   duplicates: 'first' | 'last';
-  /** Reads like Go's encoding/json. */
+  /** Is true for a reader that ignores case in names, as Go's encoding/json does. */
   ignoresCase: boolean;
   /** Lists names of the output limit; of several, the largest counts. */
   limits: readonly string[];

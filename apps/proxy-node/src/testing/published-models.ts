@@ -23,7 +23,7 @@ export interface UpstreamSpec {
   upstreamOf?: SnapshotModel;
   /** Is `real-<id>` unless given. */
   upstreamModel?: string;
-  /** Is `max_tokens` unless given. */
+  /** Names the field that limits the output; `max_tokens` unless given. */
   outputLimitField?: 'max_tokens' | 'max_completion_tokens';
   /** Is the credential as its kind is sealed; `UPSTREAM_KEY` unless given. */
   secret?: string;

@@ -8,7 +8,7 @@ import {
 import type { SnapshotRoute } from '@tollgate/snapshot';
 import type { UpstreamFailure } from './upstream-failure.ts';
 
-/** This is more than the routes of any installation; beyond it everything is learned again. */
+/** Is more than the routes of any installation; beyond it everything is learned again. */
 const ROUTES_MAX = 10_000;
 
 /** Remembers the request fields that models have refused, by route. One failed request per field teaches it, by the upstream's error. */

@@ -1,4 +1,4 @@
-/** This many consecutive failures make a route rest; with fewer, single bad answers would. */
+/** Is the number of consecutive failures that make a route rest; with fewer, single bad answers would. */
 const FAILURES_IN_ROW = 5;
 const REST_MS = 5_000;
 /** A rest by the fleet's own verdict lasts at most this long: a provider that recovers is tried again soon, and one probe is cheap. */

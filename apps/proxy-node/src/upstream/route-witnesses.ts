@@ -11,7 +11,7 @@ const NEVER = Number.NEGATIVE_INFINITY;
  * allocates nothing.
  */
 export class RouteWitnesses {
-  /** The latest user is first. */
+  /** Holds the accounts that used the route last, the latest first. */
   readonly #users: number[] = [0, 0, 0];
   readonly #usedAt: number[] = [NEVER, NEVER, NEVER];
   readonly #failing: number[] = [];

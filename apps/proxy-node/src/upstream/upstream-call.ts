@@ -256,7 +256,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     this.#outcome = 'ended';
     this.#ticker.remove(this);
     this.#report();
-    // This comes last, because a JSON answer is judged in it.
+    // The pace hears of the end last, because a JSON answer is judged in that call.
     this.#deadlines.pace?.ended();
   }
 
@@ -267,7 +267,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     this.#controller?.abort(failure);
     this.#decoder?.destroy();
     this.#report();
-    // This comes last, because another attempt may begin in it.
+    // The listener hears of the failure last, because another attempt may begin in that call.
     if (this.#head === null) this.#headListener?.headFailed(failure);
   }
 

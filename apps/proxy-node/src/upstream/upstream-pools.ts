@@ -27,7 +27,7 @@ export interface OpenUpstream {
   readonly auth: UpstreamAuth | null;
   /** Returns the current provider token of an identity that has one. */
   readonly token: () => string | null;
-  /** Signatures contain its time. */
+  /** Is the clock whose time signatures contain. */
   readonly clock: ProviderClock;
   readonly headers: Readonly<Record<string, string>>;
 }

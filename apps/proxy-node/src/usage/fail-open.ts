@@ -19,7 +19,7 @@ export interface SeenAdmission {
   subscriptionId: number;
   generation: number;
   epoch: string;
-  /** The charged tokens left after the hold. */
+  /** Is the number of charged tokens left after the hold. */
   availableTokens: number;
   /** Is the expiry of the key in Unix ms; 0 means never. */
   expiresAtMs: number;
@@ -59,7 +59,7 @@ export class FailOpen {
   readonly #seen = new Map<string, Map<number, Seen>>();
   /** Maps requests to tokens that Redis does not know of. */
   readonly #unseen = new Map<string, { subscriptionId: number; tokens: number }>();
-  /** Sums those tokens by subscription. */
+  /** Sums the tokens that Redis does not know of, by subscription. */
   readonly #spent = new Map<number, number>();
   #admissions = 0;
 

@@ -94,7 +94,7 @@ function openHealth(
     onRested: (begun) => {
       noteRest(log, begun);
       restNews.rested(begun);
-      // It runs after this turn, in which the rest is still being begun.
+      // The callback runs after this turn, in which the rest is still being begun.
       setImmediate(onRested);
     },
     onRecovered: (recovered) => restNews.recovered(recovered),
@@ -120,7 +120,7 @@ function noteRest(
       failures_in_row: failuresInRow,
       rest_ms: restMs,
       why,
-      // Is null for all accounts.
+      // Names the account whose routes rest; null for all accounts.
       account_id: accountId,
     },
     'a route rests',

@@ -26,7 +26,7 @@ const TELL_MS = 1_000;
 /** The primary waits this long for the slowest worker. */
 const GATHER_MS = 2 * TELL_MS;
 
-/** Gathers on the primary's side. */
+/** Gathers the metrics of all workers on the primary's side. */
 export class ScrapeGatherer {
   readonly #ready = new Set<ScrapePort>();
   readonly #open = new Map<
@@ -48,7 +48,7 @@ export class ScrapeGatherer {
     else if (message.scrape === 'answered') this.#answered(from, message);
   }
 
-  /** A worker is gone. */
+  /** Forgets a worker that is gone. */
   forget(worker: ScrapePort): void {
     this.#ready.delete(worker);
     for (const { waitsFor, finish } of this.#open.values())

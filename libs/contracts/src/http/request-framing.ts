@@ -6,7 +6,7 @@ interface Request {
   httpVersionMajor: number;
   httpVersionMinor: number;
   headers: Readonly<Record<string, unknown>>;
-  /** Names and values alternate. */
+  /** Holds names and values in turn. */
   rawHeaders: readonly string[];
   socket: ReadSocket & { destroy: () => unknown };
 }

@@ -17,7 +17,7 @@ export interface SecretBox {
 /** Names the purpose of a secret and the address to which it may be sent. */
 export interface SecretPlace {
   upstreamId: number;
-  /** Absent for the upstream's own. */
+  /** Is absent for the upstream's own credential. */
   credentialId?: number;
   baseUrl: string;
 }

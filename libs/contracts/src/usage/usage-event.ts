@@ -86,7 +86,7 @@ export const usageFinalSchema = z.strictObject({
   premiums: z.array(premiumSchema).min(1).max(PREMIUMS_MAX).optional(),
   /** Names the budgets in which the request was admitted, as `readClaims` reads them; absent without budgets. */
   budgets: z.string().regex(CLAIMS_TEXT).optional(),
-  /** Is in Unix ms. */
+  /** Is the time at which the request arrived, in Unix ms. */
   started_at: unixMs,
   first_token_ms: durationMs.nullable(),
   duration_ms: durationMs,

@@ -154,7 +154,7 @@ export async function redisReady(connection: RedisConnection, timeoutMs: number)
   const deadline = performance.now() + timeoutMs;
   if (connection.status !== 'ready') await becomesReady(connection, timeoutMs);
   if (!(connection instanceof Cluster)) return;
-  // They are connected to by the first command: the second one, sent meanwhile, would be refused.
+  // The first command to a primary connects to it: a second one, sent meanwhile, would be refused.
   const answers = Promise.allSettled(connection.nodes('master').map((primary) => primary.ping()));
   await Promise.race([
     answers,

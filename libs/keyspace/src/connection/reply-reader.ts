@@ -38,7 +38,7 @@ export class ReplyReader {
     return new ReplyReader(this.#next());
   }
 
-  /** Reads to the end. */
+  /** Reads all items to the end of the reply. */
   all<T>(readOne: (reader: ReplyReader) => T): T[] {
     const read: T[] = [];
     while (!this.isAtEnd) read.push(readOne(this));

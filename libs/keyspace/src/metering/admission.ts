@@ -15,12 +15,12 @@ export interface InquiryRequest extends AccessRequest {
   limitAtLeast: number;
   /** Limits the inquiries a minute of a key without an rpm. */
   limitWithoutRpm: number;
-  /** It counts in the key's windows of requests too. The default is false. */
+  /** Is true for an inquiry that counts in the key's windows of requests too. The default is false. */
   isRequest?: boolean;
 }
 
 export interface AdmitRequest {
-  /** UUIDv7. */
+  /** Is the request id, a UUIDv7. */
   rid: string;
   accountId: number;
   /** Is the SHA-256 of the presented key, in hex. */
@@ -28,7 +28,7 @@ export interface AdmitRequest {
   modelId: number;
   modelName: string;
   priceVersionId: number;
-  /** Is in micro-units for a million charged tokens; undefined where it is not known: budgets in money then refuse. */
+  /** Is the price of a million charged tokens in micro-units; undefined where it is not known: budgets in money then refuse. */
   pricePerMillion?: number | undefined;
   /** Is the full bound that the node would like to hold. */
   wantTokens: number;
@@ -115,7 +115,7 @@ export type AdmitReply =
   /** The balance would do, other holds are in the way. */
   | { kind: 'tokens_held'; balance: number; held: number; dueTokens: number }
   | BudgetExceeded
-  /** This budget counts each session or end user, and refuses a request that names none. */
+  /** The budget counts each session or end user, and refuses a request that names none. */
   | { kind: 'value_required'; budgetId: number; scope: ScopeKind }
   /** Auto-recharge is armed and due, and what it buys makes the request fit. */
   | { kind: 'recharge_due' }
@@ -251,7 +251,7 @@ export interface WithdrawRequest {
   subscriptionId: number;
   /** Is a UUIDv7: it is the rid of the withdraw event, and its time names that event's partition. */
   withdrawalId: string;
-  /** Running streams may finish. */
+  /** Is true when running streams may finish. */
   drain: boolean;
   /** Is the number of the last credit that the ledger has given: without it the balance is not all there is to withdraw. */
   creditSeq: number;

@@ -20,7 +20,7 @@ export interface UsedBudget {
   ends: number;
 }
 
-/** Both equal those of `budget-values.lua`. */
+/** Both times equal those of `budget-values.lua`. */
 const VALUE_KEPT_MS = 2 * 86_400_000;
 const VALUES_KEPT_MS = 94 * 86_400_000;
 const SCANNED = 500;

@@ -29,7 +29,7 @@ export interface LiveKey extends LiveLimits {
   keyHash: string;
   id: number;
   status: 'enabled' | 'disabled' | 'deleted';
-  /** Is in Unix ms; 0 means never. */
+  /** Is the time at which the key expires, in Unix ms; 0 means never. */
   expiresAtMs: number;
   /** Holds comma-separated globs; '' or '*' allows all subscribed models. */
   allowedModels: string;

@@ -14,7 +14,7 @@ export interface RepeatWithdrawalRequest {
 /** Holds what the request `rid` released into a withdrawal (seq 2), as the ledger has it. */
 export interface RepeatReleaseRequest extends RepeatWithdrawalRequest {
   rid: string;
-  /** Is in Unix ms by the shard's clock, from the id of its event. */
+  /** Is the time of the release in Unix ms by the shard's clock, from the id of its event. */
   releasedAtMs: number;
 }
 export type RepeatReply =

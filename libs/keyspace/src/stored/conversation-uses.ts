@@ -33,7 +33,7 @@ export class ConversationUses {
     this.#shards = shards;
   }
 
-  /** It is new: no request has used it. */
+  /** Registers a new conversation, which no request has used. */
   begin(place: ConversationPlace): Promise<void> {
     return this.#note(place, FROM_BEGINNING);
   }

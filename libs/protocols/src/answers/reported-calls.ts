@@ -12,7 +12,7 @@ interface Report {
 /** Lists where providers report the calls of their own tools, by the class that counts them; the first present value counts. */
 const PLACES: Readonly<Record<CallKey, readonly ((report: Report) => unknown)[]>> = {
   searches: [
-    // This is web search of Anthropic (https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool), and of its relays on chat.
+    // Anthropic reports its web search here (https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool), as do its relays on chat.
     ({ usage }) => record(usage['server_tool_use'])['web_search_requests'],
     ({ answer }) => record(record(answer['tool_usage'])['web_search'])['num_requests'],
     // See https://docs.x.ai/docs/guides/tools/overview

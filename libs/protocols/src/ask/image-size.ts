@@ -4,7 +4,7 @@ export interface ImageSize {
   height: number;
 }
 
-/** This many characters contain the size in every format except JPEG. */
+/** Is the number of base64 characters that contain the size in every format except JPEG. */
 const START_CHARS = 64;
 /** The head of an image contains its size; a JPEG may have a preview before it. */
 const HEAD_CHARS = 128 * 1024;

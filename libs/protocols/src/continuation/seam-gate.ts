@@ -35,7 +35,7 @@ export class SeamGate {
     if (words !== '') this.#judge(false);
   }
 
-  /** No text follows. */
+  /** Judges the seam when no text follows. */
   end(): void {
     if (this.verdict === 'open') this.#judge(true);
   }

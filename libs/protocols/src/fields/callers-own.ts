@@ -6,7 +6,7 @@ import { FIELD_TABLES } from './client-bodies.ts';
  * Every other object of a request is searched for the name of a model, at any depth, because some server may act on it.
  */
 export const CALLERS_OWN: readonly string[] = [
-  // These hold the prompt's text, with the arguments and results of calls.
+  // The first fields hold the prompt's text, with the arguments and results of calls.
   'messages',
   'system',
   'input',
@@ -16,13 +16,13 @@ export const CALLERS_OWN: readonly string[] = [
   'suffix',
   'documents',
   'prediction',
-  // These hold labels, and variables of the template.
+  // The next fields hold labels, and variables of the template.
   'metadata',
   'client_metadata',
   'tags',
   'logit_bias',
   'chat_template_kwargs',
-  // These hold schemas and grammars.
+  // The next fields hold schemas and grammars.
   'functions[].parameters',
   'functions[].input_schema',
   'response_format.schema',

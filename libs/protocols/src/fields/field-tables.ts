@@ -63,7 +63,7 @@ const EVERYWHERE: FieldTable = {
   user: 'setting',
 };
 
-/** These are the parts of the output that models spend on thinking, by provider. */
+/** Lists, by provider, the fields that limit the output tokens that models spend on thinking. */
 const BUDGETS: FieldTable = {
   'thinking.budget_tokens': 'budget',
   'reasoning.max_tokens': 'budget',

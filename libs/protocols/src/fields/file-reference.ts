@@ -7,7 +7,7 @@ import { fieldName } from './field-name.ts';
 
 /** These members of a tool name files of the provider's account, or the files with which a container opens. */
 const TOOL_FILES = ['vector_store_ids', 'file_ids'];
-/** These are the lists of parts within messages, tool results and documents. */
+/** Names the lists of parts within messages, tool results and documents. */
 const PART_LISTS: ReadonlySet<string> = new Set(['content', 'output']);
 /** A model or a client wrote these texts, which name files only as text. */
 const WORDS: ReadonlySet<string> = new Set(['input', 'arguments', 'annotations', 'citations']);

@@ -49,7 +49,7 @@ export interface ServerTool {
   name: string;
   /** Is the path of the field, for example `tools[0].type`. */
   param: string;
-  /** Is the number of rounds that it may run. */
+  /** Is the number of rounds that the tool may run. */
   uses: number;
 }
 

@@ -35,7 +35,7 @@ interface NestedModelRow {
 
 /** Lists every field inside a request that is known to name a model. Others with such a name are found, too, except where `CALLERS_OWN` exempts them. */
 export const NESTED_MODELS: readonly NestedModelRow[] = [
-  // https://platform.claude.com/docs/en/agents-and-tools/tool-use/advisor-tool
+  // See https://platform.claude.com/docs/en/agents-and-tools/tool-use/advisor-tool
   {
     protocol: 'messages',
     path: 'tools[].model',
@@ -66,12 +66,12 @@ export const NESTED_MODELS: readonly NestedModelRow[] = [
   { protocol: 'responses', path: 'tools[].svg.model', sdkType: 'Svg', fate: 'priced' },
   { protocol: 'responses', path: 'moderation.model', sdkType: 'Moderation', fate: 'priced' },
   { protocol: 'chat', path: 'moderation.model', sdkType: 'Moderation', fate: 'priced' },
-  // https://openrouter.ai/docs/guides/features/server-tools/advisor
+  // See https://openrouter.ai/docs/guides/features/server-tools/advisor
   { protocol: 'chat', path: 'tools[].parameters.model', sdkType: null, fate: 'priced' },
   { protocol: 'responses', path: 'tools[].parameters.model', sdkType: null, fate: 'priced' },
   { protocol: 'chat', path: 'plugins[].model', sdkType: null, fate: 'priced' },
   { protocol: 'chat', path: 'plugins[].models', sdkType: null, fate: 'priced' },
-  // https://learn.microsoft.com/azure/ai-services/openai/references/on-your-data
+  // See https://learn.microsoft.com/azure/ai-services/openai/references/on-your-data
   {
     protocol: 'chat',
     path: 'data_sources[].parameters.embedding_dependency.deployment_name',

@@ -5,7 +5,7 @@ export const CLIENT_TOOL_TYPES: ReadonlySet<string> = new Set([
   'function',
   'custom',
   'namespace',
-  // The client runs these: only their definitions cost tokens.
+  // The client runs the following tools: only their definitions cost tokens.
   'apply_patch',
   'bash',
   'browser_toolset',
@@ -15,7 +15,7 @@ export const CLIENT_TOOL_TYPES: ReadonlySet<string> = new Set([
   'local_shell',
   'memory',
   'text_editor',
-  // The provider runs these over definitions in the request: they cost nothing of their own.
+  // The provider runs the following tools over definitions in the request: they cost nothing of their own.
   'tool_search',
   'tool_search_tool_bm25',
   'tool_search_tool_regex',

@@ -171,7 +171,7 @@ function functionOf(
 
 const CHOICES: Readonly<Record<string, string>> = { ANY: 'required', NONE: 'none' };
 
-/** `allowedFunctionNames` leaves only those. */
+/** `allowedFunctionNames` removes all other tools. */
 function chosenTools(
   tools: readonly JsonRecord[],
   config: unknown,

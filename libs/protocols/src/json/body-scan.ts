@@ -38,7 +38,7 @@ export class BodyScan {
   #duplicate: string | null = null;
   #scope: Names | null = null;
   #isName = false;
-  /** Is true when names are no longer compared: the text is refused, or no JSON. */
+  /** Is true once a body is refused or is no JSON: its names are no longer compared. */
   #isBlind = false;
   #members: JsonMember[] = [];
   #open = NOWHERE;

@@ -26,7 +26,7 @@ export function editPaths(
   const members: Record<string, string | null> = Object.create(null);
   for (const { path, text } of own) members[path[0] ?? ''] = text;
   const patches = editObject(layout, members);
-  // This is the case for nearly every request and answer.
+  // Nearly every request and answer ends here: no edit goes deeper.
   if (own.length === edits.length) return patches;
   const replaced = new Set(own.map(({ path }) => path[0]));
   const nested = edits.filter(({ path }) => path.length > 1 && !replaced.has(path[0]));

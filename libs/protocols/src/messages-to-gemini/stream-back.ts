@@ -108,7 +108,7 @@ function withText(state: GeminiState, part: JsonRecord, events: JsonRecord[]): G
   return next;
 }
 
-/** A call comes whole. */
+/** Gemini sends a call whole, in one event. */
 function withCall(state: GeminiState, part: JsonRecord, events: JsonRecord[]): GeminiState {
   const next = withoutOpen(state, events);
   const { name, args } = record(part['functionCall']);

@@ -18,7 +18,7 @@ export interface VectorMethod {
   /** Returns the vectors in the order of the inputs. */
   vectors(answer: JsonRecord): readonly unknown[];
   readUsage(answer: JsonRecord): ReportedUsage | null;
-  /** Reads an answer with that many vectors. */
+  /** Returns a reader of answers with that many vectors. */
   answersFor(count: number): Pick<ProviderAnswers, 'readWhole'>;
 }
 

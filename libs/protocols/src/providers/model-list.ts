@@ -11,7 +11,7 @@ export interface ModelList {
   names(answer: unknown): string[];
 }
 
-/** https://platform.openai.com/docs/api-reference/models/list; Together answers the list without an envelope. */
+/** See https://platform.openai.com/docs/api-reference/models/list; Together answers the list without an envelope. */
 export const OPENAI_MODELS: ModelList = {
   path: '/models',
   headers: {},
@@ -25,7 +25,7 @@ export const ANTHROPIC_MODELS: ModelList = {
   names: (answer) => namesIn(record(answer)['data'], 'id'),
 };
 
-/** https://ai.google.dev/api/models#method:-models.list; routes take a name without its collection. */
+/** See https://ai.google.dev/api/models#method:-models.list; routes take a name without its collection. */
 export const GEMINI_MODELS: ModelList = {
   path: '/models?pageSize=1000',
   headers: {},

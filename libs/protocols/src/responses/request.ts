@@ -5,7 +5,7 @@ import { inputMessages } from './input-messages.ts';
 import { chatToolOf, flatName, registerTools } from './tool-registry.ts';
 import type { RegisteredTool } from './tool-registry.ts';
 
-/** These fields refer to state that the gateway would have to keep between calls. */
+/** Lists fields that refer to state that the gateway would have to keep between calls. */
 const STATEFUL_FIELDS = ['previous_response_id', 'conversation', 'prompt'] as const;
 
 /** Calls `toChatBody` with the tools that the body itself names. */

@@ -40,7 +40,7 @@ export class ChatStream extends StreamHandler {
   private identity: Identity | null = null;
   /** Azure sends a first chunk without id and model; it waits for the second to lend it one (behaviour 22). */
   private nameless: SseEvent[] = [];
-  /** The upstream's own usage chunk, kept back until [DONE]. */
+  /** Is the upstream's own usage chunk, kept back until [DONE]. */
   private usageChunk: SseEvent | null = null;
   private endMark: Uint8Array = Buffer.from(DONE_EVENT);
   private readonly choicesWithRole = new Set<unknown>();
@@ -58,7 +58,7 @@ export class ChatStream extends StreamHandler {
   }
 
   protected read(event: SseEvent, out: ByteOutput): void {
-    // This event came in several pieces; the others were read by `readAlike`.
+    // An event that came in several pieces has not been tried with `readAlike` yet.
     if (this.template && event.isPieced && this.readAlike(event.raw, 0, out) > 0) return;
     if (event.data === null) return out.add(event.raw);
     if (event.isHollow) return out.addText(COMMENT_EVENT);

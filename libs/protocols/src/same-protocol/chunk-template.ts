@@ -282,7 +282,7 @@ class JoinedTexts {
     this.#text = '';
   }
 
-  /** Returns all that was added. */
+  /** Returns all text that was added. */
   take(): string {
     const text = this.#decoded();
     this.clear();

@@ -6,7 +6,7 @@ export interface NamedContainer {
   id: string;
 }
 
-/** These contain the caller's own text, and figures. */
+/** Names the members that contain the caller's own text, and figures. */
 const PASSED_OVER: ReadonlySet<string> = new Set(['parameters', 'schema', 'format', 'logprobs']);
 /** An annotation in a part of an item of a response of an event is seven levels deep. */
 const DEPTH_MAX = 9;

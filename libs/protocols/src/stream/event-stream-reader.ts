@@ -9,7 +9,7 @@ import type { StreamHandler } from './stream-handler.ts';
 /** A longer JSON answer to a stream request is not read. */
 const WHOLE_BYTES_MAX = 32 * 1024 * 1024;
 
-const BODY_STARTS = new Set([0x7b, 0x5b, 0x3c]); // `{`, `[` and `<`: no field of an event stream starts so.
+const BODY_STARTS = new Set([0x7b, 0x5b, 0x3c]); // No field of an event stream begins with `{`, `[` or `<`.
 const BLANKS = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
 
 /**

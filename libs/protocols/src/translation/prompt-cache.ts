@@ -5,7 +5,7 @@ import type { JsonRecord } from '../json/json-guard.ts';
 
 /** Providers cache no prompt below about 1,024 tokens. */
 const CACHED_BYTES_MIN = 4_096;
-/** This marks the whole request: the provider sets the mark after its last block (https://platform.claude.com/docs/en/build-with-claude/prompt-caching). */
+/** Marks the whole request: the provider sets its mark after the last block (https://platform.claude.com/docs/en/build-with-claude/prompt-caching). */
 const MARK = '"cache_control":{"type":"ephemeral"}';
 const OPENS_HEAD: ReadonlySet<unknown> = new Set(['system', 'developer']);
 

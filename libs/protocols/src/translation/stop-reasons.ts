@@ -16,7 +16,7 @@ const STOP_REASONS: Readonly<Record<string, string>> = {
   tool_calls: 'tool_use',
   function_call: 'tool_use',
   length: 'max_tokens',
-  // This is Mistral's name for the model's own limit.
+  // Mistral names the model's own limit so.
   model_length: 'max_tokens',
   content_filter: 'refusal',
 };

@@ -7,7 +7,7 @@ export interface RequestPlan {
   customer: number;
   model: number;
   address: number;
-  /** Output tokens the demo upstream generates, with this pause before each. */
+  /** Is the number of output tokens that the demo upstream generates, with this pause before each. */
   tokens: number;
   delayMs: number;
   promptWords: number;

@@ -34,7 +34,7 @@ export async function sendRun(plan: RequestPlan, target: Target): Promise<Client
     const answer = await begun.json();
     if (begun.status === 200) await follow(record, responseSchema.parse(answer).id, call);
   } catch {
-    // The record says how far it came.
+    // `record` already says how far the request came.
   }
   return record;
 }

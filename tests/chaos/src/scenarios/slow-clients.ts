@@ -142,7 +142,7 @@ async function readerTarget(tollgate: Tollgate): Promise<ReaderTarget> {
   return createTarget(tollgate, { customer, tokens: 500_000_000 });
 }
 
-/** Resolves with the milliseconds until it was cut. */
+/** Sends a header byte by byte. Resolves with the milliseconds until the server cut the connection; null when it did not. */
 function writeSlowly(origin: string): Promise<number | null> {
   const socket = open(origin);
   socket.write('POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-slow: ');

@@ -9,7 +9,7 @@ import {
   type Refused,
 } from '../client.ts';
 
-/** It repeats no request by itself. */
+/** The client repeats no request by itself. */
 export const googleGenai: Client = {
   name: '@google/genai',
   protocol: 'openai',

@@ -80,7 +80,7 @@ export const CONNECTIONS: readonly Fault[] = [
   },
 ];
 
-/** Everything but what a stream sends after its finish. */
+/** Returns a stream up to its finish, without what is sent after it. */
 function finished({ isStream, parts }: Scene): string {
   return isStream
     ? head('200 OK', SSE_HEADERS) + parts.begin + parts.finish

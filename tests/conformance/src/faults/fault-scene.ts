@@ -32,7 +32,7 @@ export interface Fault {
   stream: Expected;
   /** Is the outcome of messages, if they can report more or less than chat. */
   messagesStream?: Expected;
-  /** Header the client must see. */
+  /** Is the `Retry-After` that the client must see. */
   retryAfter?: string;
   /** Is true when the route is left alone at once, so that the next request would not reach it. */
   rests?: true;

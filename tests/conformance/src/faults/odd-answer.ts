@@ -14,7 +14,7 @@ export const headers = (
 export const body = ({ isStream, parts: { json, begin, finish, end } }: Scene): string =>
   isStream ? begin + finish + end : json;
 
-/** The whole answer with its bytes or headers changed. */
+/** Returns the whole answer with its bytes or headers changed. */
 export const right =
   (
     change: (text: string, scene: Scene) => string | Buffer = (text) => text,

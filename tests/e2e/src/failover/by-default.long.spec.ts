@@ -145,7 +145,7 @@ async function expectAnswer({ seen, receipt, ...asked }: Met): Promise<void> {
     charge: await usedByWinner(two, seen.rid),
     route: [{ error: expect.any(String) }, { status: 200 }],
   });
-  // The installation pays it.
+  // The installation pays the attempt that failed, where its provider bills it.
   expect({ ...asked, isBilled: receipt.route[0]?.cost !== undefined }).toEqual({
     ...asked,
     isBilled: BILLED.has(asked.mode) || MODES_IN_TEXT.has(asked.mode),
@@ -160,7 +160,7 @@ async function expectContinuation({ seen, receipt, ...asked }: Met): Promise<voi
     outcome: 'completed',
     route: [{ error: 'cut' }, { status: 200, cost: { output_tokens: expect.any(Number) } }],
   });
-  // The installation pays them.
+  // The installation pays the tokens of the second route.
   expect(receipt.route[1]?.cost?.output_tokens).toBeGreaterThan(0);
   expect(receipt.route[1]?.cost?.output_tokens).toBeLessThanOrEqual(ANCHOR_TOKENS_MAX);
   expect(Math.abs(receipt.charge - wholeCharge)).toBeLessThanOrEqual(TOLERANCE);

@@ -165,7 +165,7 @@ describe.each(BREAKS)(
           { error: 'cut' },
           { status: 200, cost: { output_tokens: expect.any(Number) } },
         ]);
-        // The installation pays them.
+        // The installation pays the tokens of the second route.
         expect(route[1]?.cost?.output_tokens).toBeGreaterThan(0);
         expect(route[1]?.cost?.output_tokens).toBeLessThanOrEqual(ANCHOR_TOKENS_MAX);
         const [model = ''] = await two.addModels([{ protocol, modes: ['ok'] }]);

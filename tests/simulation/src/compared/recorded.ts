@@ -42,7 +42,7 @@ function rowsOf(reply: unknown): Record<string, unknown>[] {
   return rows.filter((row) => typeof row === 'object') as Record<string, unknown>[];
 }
 
-/** One text for a value, however its side writes numbers and dates. */
+/** Returns one text for a value, however its side writes numbers and dates. */
 export function canonical(value: unknown): string {
   if (value instanceof Date) return String(value.getTime());
   if (typeof value === 'object' && value !== null) return JSON.stringify(value);

@@ -49,7 +49,7 @@ function subscriptionAt(index: number): Subscription {
   return FIRST_SUBSCRIPTIONS[index % FIRST_SUBSCRIPTIONS.length] as Subscription;
 }
 
-/** Returns ids of requests of today, of yesterday and of the day before, each of one subscription. */
+/** Returns the id of a request; ids in turn are of today, of yesterday and of the day before. */
 function ridOf({ seed, startMs }: Sequence, request: number): string {
   const atMs = startMs - (request % 3) * DAY_MS - request * 1_000;
   return new Random(seed, `request ${request}`).uuidV7(atMs);

@@ -76,7 +76,7 @@ function find(value: Lua, pattern: Lua, from: Lua = 1, isPlain: Lua = false): Lu
   return found ? [start, start - 1 + found[0].length, ...found.slice(1)] : undefined;
 }
 
-/** Both ends included; below zero they count from the end. */
+/** Returns the bounds of a range whose ends are both included; below zero they count from the end. */
 function range(size: number, from: Lua, to: Lua): [number, number] {
   const place = (at: number): number => (at < 0 ? Math.max(size + at + 1, 0) : at);
   return [Math.max(place(number(from)), 1) - 1, Math.min(place(number(to)), size)];

@@ -20,7 +20,7 @@ const STROKES: Readonly<Record<RouteState, string>> = {
   sound: 'stroke-accent',
 };
 const DASHES: Partial<Record<RouteState, string>> = { unused: '4 4', resting: '10 6' };
-/** A later tier is fainter. */
+/** A later tier of routes is drawn fainter. */
 const TIERS = ['opacity-80', 'opacity-50', 'opacity-30'] as const;
 
 /** More models do not fit a screen: the picture shows those with most requests. */

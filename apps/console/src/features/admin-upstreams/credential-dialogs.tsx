@@ -11,7 +11,7 @@ import { useWords } from '../../words/words.ts';
 import { CredentialFields, credentialOf } from './credential-fields.tsx';
 import { TestDialog } from './upstream-dialogs.tsx';
 
-/** `of`: absent for a new one. */
+/** `of` is absent for a new credential. */
 export interface OpenCredential {
   dialog: 'add' | 'edit' | 'test' | 'delete';
   of?: Credential;

@@ -10,7 +10,7 @@ import { Table, type Column } from '../../ui/tables/table.tsx';
 import { useSpeech, type Speech } from '../../words/words.ts';
 import { MANY_WORDS } from './many-words.ts';
 
-/** Counts the providers that are asked at the same time. */
+/** Limits the providers that are asked at the same time. */
 const PARALLEL = 4;
 const PART = 25;
 

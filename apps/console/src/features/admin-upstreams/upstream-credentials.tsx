@@ -17,7 +17,7 @@ const Dialogs = lazy(async () => ({
   default: (await import('./credential-dialogs.tsx')).CredentialDialogs,
 }));
 
-/** The credentials that share the requests of an upstream, and which of them nodes leave alone. */
+/** Shows the credentials that share the requests of an upstream, and which of them nodes leave alone. */
 export function UpstreamCredentials({ of: upstream }: { of: UpstreamDetail }) {
   const { upstreams, credentials: words } = useWords().admin;
   const [open, setOpen] = useState<OpenCredential>();

@@ -45,7 +45,7 @@ export function UpstreamKeyDialog({
 
 interface TestDialogProps {
   of: Pick<Upstream, 'id' | 'name'>;
-  /** Left out: with the upstream's own credential. */
+  /** Without an id the test uses the upstream's own credential. */
   credentialId?: number;
   /** Opening it is the test, of the model of its first route. */
   startsAtOnce?: boolean;

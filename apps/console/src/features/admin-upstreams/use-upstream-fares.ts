@@ -10,7 +10,7 @@ import {
 
 export interface UpstreamFare {
   routes: number;
-  /** Counts the last 24 hours. */
+  /** Counts the requests of the last 24 hours. */
   requests: number;
   errors: number;
   /** Is the figure of the slowest route. */

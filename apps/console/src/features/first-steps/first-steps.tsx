@@ -15,7 +15,7 @@ import { useSpeech, type Speech } from '../../words/words.ts';
 interface Step {
   title: string;
   text: string;
-  /** Holds what it led to; undefined while it is to do. */
+  /** Says what the step led to; undefined until it is done. */
   result: string | undefined;
   /** Is undefined where another person does it. */
   act: { label: string; to: string } | undefined;

@@ -57,7 +57,7 @@ export function Line({
 }: {
   name: string;
   isStrong?: boolean;
-  /** Serves tests. */
+  /** Is the id by which tests find the element. */
   id?: string;
   children: ReactNode;
 }) {

@@ -24,7 +24,7 @@ interface FilterBarProps {
 const NARROWING = ['user_id', 'model_id', 'key_id', 'upstream_id', 'outcome'] as const;
 const NOTHING = Object.fromEntries(NARROWING.map((name) => [name, undefined]));
 
-/** Shows what narrows usage down. */
+/** Shows the filters that narrow the usage down. */
 export function FilterBar({ search, onChange, ownerId }: FilterBarProps) {
   const { usage } = useWords();
   const accountId = ownerId ?? search.user_id;

@@ -23,7 +23,7 @@ import { useRequestPath } from './request-path.ts';
 import type { RequestColumn } from './requests-table.tsx';
 
 interface RefusedPanelProps {
-  /** Account and key of it apply. */
+  /** Applies by account and key; its other fields are ignored. */
   filter: UsageFilter;
   range: TimeRange;
   cursor: string | undefined;

@@ -27,7 +27,7 @@ export function Page() {
   const refused = useQuery(refusedRequestQuery(rid));
   const receipt = useQuery({
     ...receiptQuery(rid),
-    // A refused request has none.
+    // A refused request has no receipt.
     enabled: refused.isFetched && !refused.data,
     refetchInterval: ({ state }) => (isMissing(state.error) ? WAIT_MS : false),
   });

@@ -60,7 +60,7 @@ interface EntryColumns {
   currency: string;
   /** Counts the digits of the fraction of each amount. */
   digits: number;
-  /** Is the account that looks. */
+  /** Is the id of the account that views the table. */
   meId: number;
 }
 

@@ -47,7 +47,7 @@ export function ChartCanvas(props: ChartProps & { onPoint: (index: number | unde
     const element = host.current;
     if (!element) return undefined;
     const plot = build(element);
-    // It also reports the size that it finds first, in which the chart is already drawn.
+    // The observer also reports the size that it finds first, in which the chart is already drawn.
     const observer = new ResizeObserver(() => {
       if (element.clientWidth !== plot.width)
         plot.setSize({ width: element.clientWidth, height: HEIGHT });

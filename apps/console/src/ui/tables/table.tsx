@@ -10,7 +10,7 @@ export interface Column<Row> {
   /** Is empty over buttons, where screen readers hear "Actions". */
   header: string;
   cell: (row: Row) => ReactNode;
-  /** Figures stand right. */
+  /** Columns of figures are aligned right. */
   align?: 'right';
   /** Is the server's name of this order; without one the column does not sort. */
   sort?: string;

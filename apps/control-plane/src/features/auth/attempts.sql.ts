@@ -57,7 +57,7 @@ export class Attempts {
     );
   }
 
-  /** Throws registration_limit with Retry-After. */
+  /** Throws registration_limit with Retry-After when an address has registered enough accounts in a day. */
   async beforeRegistration(address: string, perDayMax: number): Promise<void> {
     await this.count(
       `registration:${network(address)}`,

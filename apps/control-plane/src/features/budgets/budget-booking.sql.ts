@@ -27,7 +27,7 @@ export interface BudgetedUse {
 interface PeriodDelta {
   budgetId: number;
   period: number;
-  /** Is described at `BudgetClaim`. */
+  /** Is the value that `BudgetClaim` describes. */
   value: string;
   accountId: number;
   used: number;

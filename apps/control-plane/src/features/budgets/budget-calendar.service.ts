@@ -17,7 +17,7 @@ const PERIODS_LEFT_MIN = 16;
 const PAGE = 500;
 /** The last request of a period has ended, or was reaped, long before this. */
 const ENDED_FOR_S = 2 * 86_400;
-/** This covers the longest period of sessions and end users, and one more period for corrections. */
+/** Covers the longest period of sessions and end users, and one more period for corrections. */
 const VALUES_KEPT_S = 94 * 86_400;
 /** Corrections of a request come within this time. */
 const BUCKETS_KEPT_S = 3 * 86_400;

@@ -79,7 +79,7 @@ export async function addEntry(
   );
 }
 
-/** Lists the entries, newest first. */
+/** Lists the entries of a budget, newest first. */
 export async function readEntries(
   tx: Pick<DataSource, 'query'>,
   budgetId: number,

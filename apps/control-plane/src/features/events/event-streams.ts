@@ -35,7 +35,7 @@ interface Stream {
 export class EventStreams extends BackgroundService {
   private readonly streams = new Set<Stream>();
   private isClosing = false;
-  /** These loops run while there are streams. */
+  /** Holds the loops that run while there are streams. */
   private readonly loops: BackgroundLoop[] = [this.loop];
   private readonly commenting = setInterval(() => this.comment(), COMMENT_EVERY_MS).unref();
 
@@ -85,7 +85,7 @@ export class EventStreams extends BackgroundService {
     { request, response }: { request: Request; response: Response },
   ): Promise<void> {
     const start = await this.startAt(request.header('last-event-id'));
-    // This follows the last await, so that streams that open at once count each other.
+    // The check follows the last await, so that streams that open at once count each other.
     this.refuseTooMany(caller);
     // The response has emitted `close` already, so nothing would remove the stream.
     if (response.closed) return;

@@ -6,11 +6,11 @@ import { toSafeInteger } from '../../platform/database/columns.ts';
 import type { SubscriptionLiveRow } from './live-rows.sql.ts';
 import { refuseFenced } from './shard-fenced.ts';
 
-/** This is far longer than Redis, or a promoted replica, is ever behind. */
+/** Is far longer than Redis, or a promoted replica, is ever behind. */
 const BOOKED_WITHIN = '1 day';
 /** Redis remembers the releases of a request for 15 minutes, by its own clock. A later repetition could take the tokens twice. */
 const RELEASED_WITHIN = '14 minutes';
-/** This is more than a person or a script closes of one subscription in a day. */
+/** Is more than a person or a script closes of one subscription in a day. */
 const ROWS_MAX = 1_000;
 
 /**

@@ -30,7 +30,7 @@ const newestRow = z.object({ at: z.date().nullable() });
 
 export interface Lost {
   readonly seconds: number;
-  /** null means now. */
+  /** Is the time from which `seconds` are counted back; null means now. */
   readonly from: Date | null;
 }
 

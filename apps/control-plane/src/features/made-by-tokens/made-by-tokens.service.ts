@@ -29,7 +29,7 @@ export class MadeByTokens {
     private readonly records: MadeRecords,
   ) {}
 
-  /** Lists the records, newest first. */
+  /** Lists the records that an access token made, newest first. */
   async list(caller: Caller, tokenId: number, query: MadeQuery): Promise<CursorPage<Made>> {
     await this.tokens.find(caller, tokenId);
     const before =

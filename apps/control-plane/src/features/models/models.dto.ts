@@ -31,7 +31,7 @@ const aliases = z
   .refine((names) => new Set(names).size === names.length, 'must not repeat a name')
   .meta({ uniqueItems: true });
 
-/** This is longer than any provider's own limit. */
+/** Is longer than any provider's own limit. */
 const TIMEOUT_MS_MAX = 3_600_000;
 const timeoutMs = z.int().min(1).max(TIMEOUT_MS_MAX);
 const failoverFields = failoverSchema.extend({
@@ -80,7 +80,7 @@ export const marketSchema = listQuery({
 });
 export type MarketList = z.infer<typeof marketSchema>;
 
-/** This is far above any tariff, and low enough that a charge stays an exact integer. */
+/** Is far above any tariff, and low enough that a charge stays an exact integer. */
 const WEIGHT_MAX = 1_000_000_000_000n;
 const weight = decimalField.refine((value) => value <= WEIGHT_MAX, 'must be at most 1000000');
 

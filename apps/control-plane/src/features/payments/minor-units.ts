@@ -1,7 +1,7 @@
 import { MICROS_PER_UNIT, micros, type Micros } from '@tollgate/money';
 
 /**
- * These currencies have no hundredth: https://docs.stripe.com/currencies#zero-decimal and #three-decimal. Amounts of three-decimal currencies must
+ * Lists currencies without hundredths: https://docs.stripe.com/currencies#zero-decimal and #three-decimal. Amounts of three-decimal currencies must
  * end in 0.
  */
 const ZERO_DECIMAL = new Set([

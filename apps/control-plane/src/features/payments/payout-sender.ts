@@ -8,7 +8,7 @@ import { claimPayout, noteSilence, type ClaimedPayout } from './claimed-payouts.
 import { PayoutSettlement } from './payout-settlement.ts';
 
 const LOOK_EVERY_MS = 30_000;
-/** This many attempts without an outcome raise an alert. */
+/** Is the number of attempts without an outcome after which an alert is raised. */
 const ATTEMPTS_BEFORE_ALERT = 3;
 
 /** Calls the provider for each payout until its outcome is known, on any replica and across restarts. The provider pays each back once. */

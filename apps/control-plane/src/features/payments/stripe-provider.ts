@@ -15,7 +15,7 @@ import type {
   PaymentRequest,
 } from './payment-provider.ts';
 
-/** This is below the database's limit for an idle transaction, which waits for this call. */
+/** Is below the database's limit for an idle transaction, which waits for the call to Stripe. */
 const TIMEOUT_MS = 10_000;
 const RETRIES_MAX = 1;
 /** An older notice is a replay: https://docs.stripe.com/webhooks#replay-attacks */
@@ -37,7 +37,7 @@ const session = z.object({
   currency: z.string().nullish(),
 });
 
-/** These keys distinguish our refunds from those of other shops and of people in Stripe's dashboard. */
+/** Keys of metadata distinguish our refunds from those of other shops and of people in Stripe's dashboard. */
 const PAYMENT_KEY = 'tollgate_payment';
 const PAYOUT_KEY = 'tollgate_payout';
 const REFUNDS_LISTED_MAX = 100;

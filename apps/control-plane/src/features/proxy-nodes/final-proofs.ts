@@ -17,7 +17,7 @@ const FORGERY = { rule: 'redis_tampered', subject: 'usage' } as const;
 export interface JudgedFinals {
   /** Holds everything else: withdrawals, which Redis' own functions make, and what cannot be read. */
   believed: RelayedEvent[];
-  /** Their nodes wait for an acknowledgement of them. */
+  /** Holds the finals of nodes, which wait for an acknowledgement of them. */
   finals: RelayedEvent[];
   forged: { relayed: RelayedEvent; reason: string }[];
 }

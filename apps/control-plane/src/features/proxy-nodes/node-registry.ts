@@ -107,7 +107,7 @@ export class NodeRegistry extends BackgroundService {
   }
 
   /**
-   * Writes the desired state of each node where Redis differs, and notifies the nodes. This also repairs a Redis that lost it. Written while the nodes are
+   * Writes the desired state of each node where Redis differs, and notifies the nodes. This also repairs a Redis that lost it. It writes while the nodes are
    * held: a change that commits meanwhile writes its own wish afterwards, so an older one never comes last.
    */
   private async writeDesired(known: KnownFleet, reports: readonly NodeReport[]): Promise<void> {

@@ -16,7 +16,7 @@ const signedOf = z.discriminatedUnion('kind', [
 /** Is an event that a node signs: its final, or what a hold of it had used when it was reaped. */
 export interface SignedEvent {
   kind: 'usage' | 'reap';
-  /** Is the node's name. */
+  /** Is the name of the node that signed. */
   node: string;
   /** Is false where it carries no MAC. */
   isSignedBy: (credentialHash: string) => boolean;

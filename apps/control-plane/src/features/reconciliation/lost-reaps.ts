@@ -34,7 +34,7 @@ export class LostReaps {
     for (const shard of this.shards)
       await this.guarded(shard, async () => {
         const rids = await this.unbooked(shard, await this.reaped.waiting(shard));
-        // These reads come second, because the events were written before them.
+        // The id of the last event is read second, so that no event of these requests is later.
         if (rids.length > 0)
           waiting.push({ shard, rids, outboxId: await this.reaped.lastEvent(shard) });
       });

@@ -18,7 +18,7 @@ import {
 } from './snapshots.dto.ts';
 import { SnapshotsService } from './snapshots.service.ts';
 
-/** `id` is the version. */
+/** The `id` in paths is the version of a snapshot. */
 @ApiTags('snapshots')
 @Controller('snapshots')
 export class SnapshotsController {

@@ -88,7 +88,7 @@ describe('publication', () => {
   });
 
   test('takes up a change whose process died right after the commit', async () => {
-    // Exactly this is left behind: the row and the raised change_seq, and no publication scheduled.
+    // A process that dies after its commit leaves exactly this: the row and the raised change_seq, and no publication scheduled.
     await plane.dataSource.query(`UPDATE upstreams SET name = 'renamed' WHERE id = $1`, [
       upstreamId,
     ]);

@@ -34,7 +34,7 @@ export class PurchasesService {
     return this.config.CURRENCY;
   }
 
-  /** Works as `PricesInForce.lockPrices`. */
+  /** Keeps the prices of a model until the transaction ends, as `PricesInForce.lockPrices` does. */
   lockPrices(tx: EntityManager, modelId: number): Promise<void> {
     return this.prices.lockPrices(tx, modelId);
   }

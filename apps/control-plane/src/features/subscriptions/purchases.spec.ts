@@ -102,7 +102,7 @@ describe('a purchase', () => {
     let priced: Promise<unknown> | undefined;
     await inTransaction(async (tx) => {
       await purchases.lockPrices(tx, one.modelId);
-      // A new price does the same.
+      // A new price locks the row of its model as this statement does.
       priced = dataSource.query('UPDATE models SET updated_at = now() WHERE id = $1', [
         one.modelId,
       ]);

@@ -24,7 +24,7 @@ export class RefundPreviewService {
     private readonly liveBalances: LiveBalances,
   ) {}
 
-  /** Throws not_subscribed. */
+  /** Returns what a refund would pay now. Throws not_subscribed. */
   async of(userId: number, modelId: number): Promise<RefundPreview> {
     const row = await this.subscriptions.findOneBy({ userId, modelId });
     if (!row || row.status === 'closed') throw notSubscribed();

@@ -26,7 +26,7 @@ describe('subscribing', () => {
       held: 0,
       creditSeq: 1,
     });
-    // The count is of this subscription: the first administrator's own record may still be on its way.
+    // Only the writes of this subscription count: the first administrator's own record may still be on its way.
     expect(
       await ledger.query(
         "SELECT kind FROM live_state_outbox WHERE kind = 'subscription' AND target_id = $1",

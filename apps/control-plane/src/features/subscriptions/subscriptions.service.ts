@@ -96,7 +96,7 @@ export class SubscriptionsService {
     });
   }
 
-  /** Throws already_subscribed, or subscription_closing. */
+  /** Opens the subscription and returns its id. Throws already_subscribed, or subscription_closing. */
   private async open(tx: EntityManager, userId: number, body: Subscribe): Promise<number> {
     const opened = await openSubscription(tx, userId, body);
     if (opened !== null) return opened;

@@ -51,7 +51,7 @@ export class WithdrawalBooking {
     });
   }
 
-  /** Closes the subscription, so that the account may subscribe again. Later releases find the subscription in its then state. */
+  /** Closes the subscription, so that the account may subscribe again. */
   private async close(tx: EntityManager, id: number, withdrawalId: string): Promise<void> {
     await tx.query(
       `UPDATE subscriptions SET status = 'closed', closed_at = now(), revision = revision + 1, updated_at = now() WHERE id = $1 AND status = 'closing' AND withdrawal_id = $2`,

@@ -43,7 +43,7 @@ import { Upstream } from './upstream.entity.ts';
 const TIMEOUT_MS = 30_000;
 const ANSWER_BYTES_MAX = 262_144;
 
-/** A list with descriptions and prices is long. */
+/** Limits the provider's list of models, which is long where it has descriptions and prices. */
 const LIST_BYTES_MAX = 8 * 1024 * 1024;
 /** Is the answer of a server that has no list of models. */
 const NO_SUCH_PATH = 404;
@@ -116,7 +116,7 @@ export class ConnectionTestService {
     return { upstream_id: id, models: listed && error === null ? names : null, error };
   }
 
-  /** Returns what to ask for; null where only the list of models can be asked for. */
+  /** Returns the model of which the test asks an answer; null where the test can only ask for the list of models. */
   private async targetOf(id: number, { model, kind }: ConnectionTestBody): Promise<Target | null> {
     if (model !== undefined) return { model, kind: kind ?? 'chat' };
     const routed = (await routedModels(this.upstreams.manager, id)).find(

@@ -17,11 +17,11 @@ const declared = z.number().int().min(1).max(1_000_000_000).nullable().optional(
 
 const settings = z.strictObject({
   name: nameText(128).meta({ 'x-rules': [NOT_OF_OWN, TOO_MANY_CREDENTIALS] }),
-  /** Write-only. */
+  /** No answer returns this field. */
   api_key: upstreamKeySchema.optional().meta({ 'x-rules': [KEY_IS_NEEDED] }),
   /** Write-only: what the provider asks for, by its kind. `api_key` is short for `{"type": "api_key"}`. */
   auth: upstreamAuthSchema.optional().meta({ 'x-rules': [ONE_CREDENTIAL, AUTH_NOT_TAKEN] }),
-  /** The share of requests, beside those of the other credentials. */
+  /** Is the credential's share of the requests, relative to the other credentials. */
   weight: z.number().int().min(1).max(CREDENTIAL_WEIGHT_MAX).optional(),
   /** Requests, or tokens, that its account may send in a minute of each model; null: as the provider states. */
   rpm: declared,
@@ -34,7 +34,7 @@ export const createCredentialSchema = settings.meta({
 });
 export type CreateCredential = z.infer<typeof createCredentialSchema>;
 
-/** `api_key` or `auth`: omitted = kept. */
+/** Without `api_key` and `auth` the credential keeps its secret. */
 export const updateCredentialSchema = settings.partial().meta({ 'x-example': { enabled: false } });
 export type UpdateCredential = z.infer<typeof updateCredentialSchema>;
 

@@ -12,7 +12,7 @@ import { joined, sayExcess, type Excesses } from './prompt-excess.ts';
 import { upstreamNames } from './read-upstreams.sql.ts';
 
 const LOOK_MS = 5_000;
-/** One odd report is an accident; workers count the last hour or two. */
+/** Tolerates single odd reports, which are accidents; workers count the last hour or two. */
 const DOUBTS_MIN = 3;
 
 const RULES = ['usage_doubted', 'prompt_excess', 'upstream_overruns'] as const;

@@ -2,7 +2,7 @@ import type { AuthType } from '@tollgate/contracts';
 import { Column, Entity } from 'typeorm';
 import { ChangedRow } from '../../platform/database/row-columns.ts';
 
-/** A credential beside the one of the upstream's own row. */
+/** Is a credential beside the one of the upstream's own row. */
 @Entity('upstream_credentials')
 export class UpstreamCredential extends ChangedRow {
   @Column({ type: 'integer' })
@@ -14,7 +14,7 @@ export class UpstreamCredential extends ChangedRow {
   @Column({ type: 'text' })
   authType: AuthType;
 
-  /** Bound to `id`, the upstream and its address. */
+  /** Holds the sealed secret, bound to `id`, the upstream and its address. */
   @Column({ type: 'text' })
   sealed: string;
 

@@ -32,7 +32,7 @@ export function withPreset({ preset: name, ...given }: CreateUpstream): WholeUps
   return { ...given, protocol, base_url: preset.base_url };
 }
 
-/** Returns what no host says of a server that an installation runs itself. What is known of a hosted provider is known by its host, also when that changes. */
+/** Returns the preset's facts about a server that an installation runs itself. Facts about a hosted provider follow from its host, also when they change. */
 function knownOfOwn(
   preset: ProviderPreset,
 ): Pick<CreateUpstream, 'endpoints' | 'stops_billing_on_close'> {

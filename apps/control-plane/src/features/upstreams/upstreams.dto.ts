@@ -73,7 +73,7 @@ const settings = z.strictObject({
   max_concurrency: z.number().int().min(1).max(1_000_000).nullable().optional(),
   /** Is null where what is known of the host decides. */
   stops_billing_on_close: z.boolean().nullable().optional(),
-  /** Is null where what is known of the host decides. */
+  /** Is null where the facts known of the host decide. */
   endpoints: z.array(z.enum(FURTHER_ENDPOINTS)).max(FURTHER_ENDPOINTS.length).nullable().optional(),
   passes_file_ids: z.boolean().optional(),
   /** Is `all` by default at the vendor's own address, else `known`. */

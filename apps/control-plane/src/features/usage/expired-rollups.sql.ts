@@ -14,7 +14,7 @@ export async function deleteExpired(
 ): Promise<void> {
   const { rollups, totals, keptMs } = USAGE_PERIODS[period];
   const since = new Date(Math.floor((nowMs - keptMs) / WHOLE[period]) * WHOLE[period]);
-  // This is committed first, so that no audit compares rows that are being deleted.
+  // The new bound is committed first, so that no audit compares rows that are being deleted.
   await source.query(
     'UPDATE usage_rollups_kept SET since = greatest(since, $2) WHERE period = $1',
     [period, since],

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { z } from 'zod';
 
-/** Returns whether the ledger has an entry. */
+/** Returns whether money was ever booked in this installation. */
 export async function hasTransactions(source: Pick<DataSource, 'query'>): Promise<boolean> {
   const rows: unknown[] = await source.query('SELECT 1 FROM ledger_transactions LIMIT 1');
   return rows.length > 0;

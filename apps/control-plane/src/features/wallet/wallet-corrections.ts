@@ -15,7 +15,7 @@ const MICROS_PER_UNIT = 1_000_000n;
 
 interface Correction {
   kind: 'adjustment' | 'payout';
-  /** This account loses what the wallet gains. */
+  /** Names the account of the house that loses what the wallet gains. */
   against: HouseAccount;
   userId: number;
   /** Is the signed amount, positive when the wallet gains. */

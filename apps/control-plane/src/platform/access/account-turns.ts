@@ -15,7 +15,7 @@ import { findCaller } from './caller.ts';
 /** The requests of one account together use at most 1/SHARES of the PostgreSQL connections. */
 const SHARES = 4;
 const RUNNING_MIN = 2;
-/** This equals the time for which a request waits for a connection. */
+/** Equals the time for which a request waits for a connection. */
 const WAIT_MS = 5_000;
 const WAITING_MAX = 200;
 const RETRY_SECONDS = 5;
@@ -56,7 +56,7 @@ export class AccountTurns implements NestInterceptor {
     else line.running += 1;
     return () => {
       const [begin] = line.waiting;
-      // A turn that passes to the next request keeps its place in the count.
+      // A request that ends gives its place to the next one in line, so the count stays the same.
       if (begin) return begin();
       line.running -= 1;
       if (line.running === 0) this.lines.delete(accountId);

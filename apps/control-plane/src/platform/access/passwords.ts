@@ -8,7 +8,7 @@ interface HashCost {
   lanes: number;
 }
 
-/** These are the parameters that OWASP recommends first for argon2id: https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html */
+/** Holds the parameters that OWASP recommends first for argon2id: https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html */
 const HASH_COST: HashCost = { memoryKib: 19_456, passes: 2, lanes: 1 };
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;

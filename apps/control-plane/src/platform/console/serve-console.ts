@@ -1,7 +1,7 @@
 import type { NextFunction, Request, Response } from 'express';
 import { etagOf, type ConsoleFile, type ConsoleFiles } from './console-files.ts';
 
-/** Nothing but what this origin serves; no inline script or style. The interface keeps its own, stricter policy. */
+/** Allows only what this origin serves, and no inline script or style. The interface keeps its own, stricter policy. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

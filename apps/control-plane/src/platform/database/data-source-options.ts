@@ -11,7 +11,7 @@ const CONNECT_TIMEOUT_MS = 5_000;
  * connection costs a batch several times its CPU.
  */
 const IDLE_TIMEOUT_MS = 600_000;
-/** The server has the same setting; ten probes at intervals of one second follow. */
+/** Is the silence after which the first of ten probes follows, at intervals of one second. The server has the same setting. */
 const KEEP_ALIVE_AFTER_MS = 15_000;
 /** No statement of a request may run longer, so that a stuck one does not hold row locks without end. */
 const STATEMENT_TIMEOUT_MS = 30_000;

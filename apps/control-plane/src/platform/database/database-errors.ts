@@ -11,11 +11,11 @@ const postgresError = z.object({
   routine: z.string().optional(),
 });
 
-/** These are SQLSTATE codes: https://www.postgresql.org/docs/current/errcodes-appendix.html */
+/** PostgreSQL lists its SQLSTATE codes: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const UNIQUE_VIOLATION = '23505';
 const RETRYABLE = new Set(['40001', '40P01']);
 const FEATURE_NOT_SUPPORTED = '0A000';
-/** These are invalid_sql_statement_name and duplicate_prepared_statement. */
+/** Holds the SQLSTATE codes invalid_sql_statement_name and duplicate_prepared_statement. */
 const UNKNOWN_NAMES = new Set(['26000', '42P05']);
 const CONNECTION_CODES = new Set([
   'ECONNREFUSED',

@@ -23,7 +23,7 @@ const parseUuid: PipeTransform<string, string> = {
 /** `@IdPath() id: number` reads the `:id` of a path. */
 export const IdPath = () => Param('id', parseId);
 
-/** Takes 0 for an id too. */
+/** Reads an id of a path, or 0. */
 const parseIndex: PipeTransform<string, number> = {
   transform(text, metadata) {
     return text === '0' ? 0 : parseId.transform(text, metadata);

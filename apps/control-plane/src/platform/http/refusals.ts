@@ -3,7 +3,7 @@
  * thing everywhere. The text is for the caller; details for the operator go to the log.
  */
 export const REFUSALS = {
-  // These refusals concern the request itself.
+  // The following refusals concern the request itself.
   invalid_request: { status: 400, title: 'The request is not valid' },
   malformed_json: { status: 400, title: 'The body is not valid JSON' },
   invalid_cursor: { status: 400, title: 'The cursor was not issued by this list' },
@@ -17,7 +17,7 @@ export const REFUSALS = {
   service_unavailable: { status: 503, title: 'A required service does not answer' },
   internal_error: { status: 500, title: 'The server failed to handle the request' },
 
-  // These concern access.
+  // The following refusals concern access.
   unauthenticated: { status: 401, title: 'A valid session or access token is required' },
   invalid_credentials: { status: 401, title: 'Unknown username or wrong password' },
   account_pending: { status: 403, title: 'The account is waiting for approval' },
@@ -36,7 +36,7 @@ export const REFUSALS = {
   },
   registration_limit: { status: 429, title: 'Too many registrations from this address' },
 
-  // These concern users.
+  // The following refusals concern users.
   username_taken: { status: 409, title: 'The username is taken' },
   invalid_transition: { status: 409, title: 'The current state does not allow this change' },
   cannot_change_self: {
@@ -47,7 +47,7 @@ export const REFUSALS = {
   name_not_confirmed: { status: 409, title: 'This is not the name of the account' },
   account_not_empty: { status: 409, title: 'The account still holds money or tokens' },
 
-  // These concern money.
+  // The following refusals concern money.
   insufficient_funds: { status: 402, title: 'The wallet balance is too low' },
   payment_provider_failed: { status: 503, title: 'The payment provider does not answer' },
   payment_mismatch: { status: 400, title: 'The paid amount differs from the requested amount' },
@@ -62,11 +62,11 @@ export const REFUSALS = {
   },
   idempotency_key_reused: { status: 422, title: 'This Idempotency-Key was used with another body' },
 
-  // These concern usage.
+  // The following refusals concern usage.
   dead_letter_resolved: { status: 409, title: 'This dead letter is already resolved' },
   dead_letter_unsound: { status: 409, title: 'The event cannot be booked as it is' },
 
-  // These concern models, subscriptions and keys.
+  // The following refusals concern models, subscriptions and keys.
   model_name_taken: { status: 409, title: 'Another model has this name' },
   model_has_subscribers: { status: 409, title: 'The model still has subscribers' },
   model_not_priced: {
@@ -98,7 +98,7 @@ export const REFUSALS = {
   query_too_large: { status: 400, title: 'The question reads too many requests' },
   statistics_range: { status: 400, title: 'The period holds too many intervals' },
 
-  // These concern routing and the fleet.
+  // The following refusals concern routing and the fleet.
   upstream_name_taken: { status: 409, title: 'Another upstream has this name' },
   credential_name_taken: { status: 409, title: 'Another credential of the upstream has this name' },
   route_exists: {

@@ -60,7 +60,7 @@ const IF_MATCH = {
   description: 'The `ETag` under which the record was read: it is changed only if it still has it',
 };
 
-/** These imports replace all rows, so they take no entity tag. */
+/** Lists imports that replace all rows of a table and so take no entity tag. */
 const IMPORTS: ReadonlySet<string> = new Set(['/models/families']);
 
 function changesRecord({ method, path }: RouteEntry): boolean {

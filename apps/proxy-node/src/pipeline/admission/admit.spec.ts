@@ -14,7 +14,7 @@ const CLIENT = { isGone: false, onGone: () => undefined };
 const waits = (): RechargeWaits =>
   new RechargeWaits({ waitMs: 0, waitersMax: 1, hint: () => undefined });
 
-/** The name that ioredis gives to an error of Redis. */
+/** Has the name that ioredis gives to an error of Redis. */
 class ReplyError extends Error {}
 
 const WEIGHT = 1_000_000;

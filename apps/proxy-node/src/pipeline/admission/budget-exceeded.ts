@@ -42,7 +42,7 @@ function waitFor(endsAtMs: number): Record<string, string> {
 export class BudgetSpent extends Refusal {
   /** Names the kind of the budget, for metrics. */
   readonly budget: SpentBudget;
-  /** Another model may answer. */
+  /** Is true where another model may answer. */
   readonly fallsBack: boolean;
 
   constructor(

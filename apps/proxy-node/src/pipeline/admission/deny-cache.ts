@@ -39,7 +39,7 @@ export class DenyCache {
     this.#entriesMax = entriesMax;
   }
 
-  /** Counts keys and accounts. */
+  /** Counts the keys and accounts that are known as refused. */
   get size(): number {
     return this.#denials.size;
   }

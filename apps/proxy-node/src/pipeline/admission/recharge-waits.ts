@@ -12,7 +12,7 @@ export interface RechargeWaitsParts {
   /** Limits the wait of one request; 0 means that requests do not wait. */
   waitMs: number;
   waitersMax: number;
-  /** Makes auto-recharge look. */
+  /** Asks the control plane to evaluate auto-recharge. */
   hint: (hint: FundsHint) => void;
   timers?: Timers;
 }

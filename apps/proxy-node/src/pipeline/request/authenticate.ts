@@ -4,7 +4,7 @@ import { parseApiKey, type ParsedApiKey } from '@tollgate/contracts';
 import type { Asking } from '../../observe/incident-log.ts';
 import { Refusal } from '../../refusals.ts';
 
-/** Keys presented, in the order in which they are tried; never empty. Whether one is valid is decided where the live record is read. */
+/** Holds the presented keys in the order in which they are tried; never empty. Whether one is valid is decided where the live record is read. */
 export type Credentials = readonly [ParsedApiKey, ...ParsedApiKey[]];
 
 /** Is more than the longest key ever issued; a longer one is not worth hashing. */

@@ -19,7 +19,7 @@ export interface ClientRequest {
   readonly addressHex: string;
   /** Follows it for trace and access log; null while both are off. */
   readonly observed: ObservedRequest | null;
-  /** Is in Unix ms. */
+  /** Is the time at which the request arrived, in Unix ms. */
   readonly receivedAtMs: number;
   /** Is the same moment by `monotonicMs`, for durations. */
   readonly receivedMonotonicMs: number;

@@ -15,7 +15,7 @@ import { Refusal } from '../../refusals.ts';
 import type { CandidateGroups } from '../../snapshot/routing-index.ts';
 import type { ChargedPrice } from '../../journal/open-hold.ts';
 
-/** Is in millionths. */
+/** Is the multiplier 1 in millionths, the unit of all multipliers. */
 const MULTIPLIER_OF_ONE = 1_000_000;
 
 /** Says at which price a request runs, and which of its fields may not pass. */

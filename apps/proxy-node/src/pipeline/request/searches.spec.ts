@@ -11,7 +11,7 @@ const SEARCH = { tools: [{ ...TOOL, max_uses: 2 }] };
 
 let node: NodeUnderTest;
 let upstream: LocalUpstream;
-/** Counts the searches that the upstream reports. */
+/** Holds the part of the upstream's usage that counts searches. */
 let searched: object = {};
 
 beforeAll(async () => {

@@ -16,7 +16,7 @@ const UNSET_MS = 120_000;
 interface Waiting {
   readonly model: SnapshotModel;
   readonly isStream: boolean;
-  /** Another route could be asked. */
+  /** Is true where another route could be asked. */
   readonly hasOther: boolean;
 }
 

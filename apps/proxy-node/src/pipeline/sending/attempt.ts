@@ -24,17 +24,17 @@ export type RouteAttempt = UsageFinal['attempts'][number];
 /** Is the wire shape's own limit. */
 export const ATTEMPTS_SHOWN_MAX = 16;
 
-/** Describes the body that goes upstream. */
+/** Holds the request that goes upstream, and what is known of its sender and its hold. */
 export interface Outbound {
   readonly rid: string;
   readonly accountId: number;
   readonly modelId: number;
-  /** Is the model's setting. */
+  /** Is the model's setting `caches_prompts`. */
   readonly cachesPrompts: boolean;
   readonly ask: Ask;
   readonly openStored: OpenStored;
   readonly outputLimit: number | null;
-  /** The hold covers so much. */
+  /** Bounds the usage that the hold covers. */
   readonly bounds: UsageBounds;
   readonly dropped: readonly DroppedField[];
   readonly clientHeaders: IncomingHttpHeaders;
@@ -65,9 +65,9 @@ export interface Flight {
   readonly reader: StreamReader | null;
   /** Calls the listener once, and at once where the answer is known already. */
   answerTo(listener: AnswerListener): void;
-  /** The request is on its way to the provider, which may bill it from here on. */
+  /** Returns whether the request is on its way to the provider, which may bill it from then on. */
   isSent(): boolean;
-  /** Closing the connection of a stream ends what the provider bills. */
+  /** Returns whether the provider bills no more once the connection of a stream is closed. */
   stopsBillingOnClose(): boolean;
 }
 
@@ -149,7 +149,7 @@ export class Attempt implements Flight, Answer {
     else listener.failed(this.#outcome);
   }
 
-  /** Its answer has begun. */
+  /** Takes the head of an answer that has begun. */
   answered({ status, headers }: AnswerHead): void {
     this.heard(headers);
     this.attempt.status = status;
@@ -165,7 +165,7 @@ export class Attempt implements Flight, Answer {
     if (limits) this.#health.rooms.stated(this.#use, limits, monotonicMs());
   }
 
-  /** It has no answer. */
+  /** Ends the attempt without an answer. */
   failed(failure: UpstreamFailure): void {
     if (this.#outcome !== null) return;
     this.close(failure);

@@ -291,7 +291,7 @@ export class StreamMeter implements AnswerMeter, BodyConsumer, Ticking {
     );
   }
 
-  /** Each answer is reported once. */
+  /** Returns the listener once, because each answer is reported once. */
   #take(): MeteredListener | null {
     const listener = this.#listener;
     this.#listener = null;

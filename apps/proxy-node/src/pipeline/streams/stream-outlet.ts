@@ -48,7 +48,7 @@ export class StreamOutlet {
     this.#preamble.take();
   }
 
-  /** Keeps bytes without content back; false when they are no preamble any more. */
+  /** Keeps bytes without content back from the client; returns false once they are too many, or the answer has begun. */
   keepBack(bytes: Uint8Array): boolean {
     return !this.#isCommitted && this.#preamble.keep(bytes);
   }

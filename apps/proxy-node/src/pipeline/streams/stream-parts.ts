@@ -5,7 +5,7 @@ import type { StreamOutlet } from './stream-outlet.ts';
 
 /** Holds the parts that read, count and write a stream. */
 export interface StreamParts {
-  // These parts belong to this attempt.
+  // Reader and count belong to one attempt; the next attempt gets others.
   reader: StreamReader | null;
   count: StreamCount;
   readonly outlet: StreamOutlet;

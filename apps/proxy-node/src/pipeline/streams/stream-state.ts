@@ -51,7 +51,7 @@ export type StreamEvent =
   | { kind: 'taken'; hasRest: boolean }
   /** The reader has given its last bytes. */
   | { kind: 'flushed' }
-  /** The bytes to hold back are more than a preamble has. */
+  /** The bytes that are kept back from the client have become too many for a preamble. */
   | { kind: 'preamble_full' }
   | { kind: 'upstream_ended' }
   /** The upstream ended the connection, and that was not the end of the answer. */
@@ -80,7 +80,7 @@ export type Closing =
   | 'stopped'
   /** The connection is cut: the answer itself continues. */
   | 'severed'
-  /** There is no client. */
+  /** The request has no client any more. */
   | 'left';
 
 export type StreamAction =
@@ -89,7 +89,7 @@ export type StreamAction =
   | { kind: 'note_background' }
   /** Keeps the bytes until there is content. */
   | { kind: 'keep_back' }
-  /** Sends what was kept back. */
+  /** Sends the bytes that were kept back. */
   | { kind: 'commit' }
   /** Sends the bytes, after what was kept back. */
   | { kind: 'write' }

@@ -25,7 +25,7 @@ const COUNT: Actions = [{ kind: 'count' }];
 export function streamStep(state: StreamState, event: StreamEvent, facts: StreamFacts): Actions {
   const own: Fields = state;
   switch (event.kind) {
-    // This case is first, as it comes with each chunk.
+    // The case `read` is first, because it comes with each chunk.
     case 'read':
       return own.isOver || !facts.reader ? NOTHING : read(own, facts.reader, facts);
     case 'begun':

@@ -2,7 +2,7 @@ import type { PacedAttempt } from './route-paces.ts';
 
 /** Bounds the time of one upstream call. */
 export interface CallDeadlines {
-  /** The time from start to the first byte of the body, for JSON only, because a stream's first byte says nothing yet; null where no limit applies. */
+  /** Limits the time from start to the first byte of the body, for JSON only, because a stream's first byte says nothing yet; null where no limit applies. */
   firstByteMs: number | null;
   /** Limits the time from start to the first content, for streams only: a JSON answer arrives completely or not at all. */
   firstTokenMs: number | null;

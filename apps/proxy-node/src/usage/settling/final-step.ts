@@ -75,7 +75,7 @@ export type FinalAction =
 
 type Actions = readonly FinalAction[];
 
-// These are made once, as finals are kept by the ten thousand.
+// Finals share one empty list, because they are kept by the ten thousand.
 const NONE_SEEN: readonly number[] = [];
 const NONE: Actions = [];
 const SETTLED: Actions = [{ kind: 'settled' }];

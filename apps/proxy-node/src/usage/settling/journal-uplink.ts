@@ -27,7 +27,7 @@ export interface JournalUplinkOptions {
   node: string;
   log: Pick<Logger, 'warn' | 'info'>;
   now: () => number;
-  /** These requests are in PostgreSQL. */
+  /** Is called with the requests that PostgreSQL has booked. */
   onBooked: (rids: readonly string[]) => void;
   timers?: Timers;
   post?: PostJournal;

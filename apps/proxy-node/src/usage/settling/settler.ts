@@ -23,7 +23,7 @@ const RE_EMITS_PER_SWEEP = 200;
 export const KEEP_ACKNOWLEDGED_MS = 15_000;
 const SWEEP_MS = 200;
 
-/** A final of the journal. */
+/** Describes a final that the journal has. */
 export interface JournalledFinal {
   readonly rid: string;
   readonly epoch: string;
@@ -145,7 +145,7 @@ export class Settler {
     }
   }
 
-  /** These requests went to PostgreSQL without Redis. */
+  /** Takes note of requests that went to PostgreSQL without Redis. */
   booked(rids: readonly string[]): void {
     for (const rid of rids) {
       const entry = this.#entries.get(rid);

@@ -15,7 +15,7 @@ import { mergeMessagesUsage, readMessagesUsage } from './messages-usage.ts';
 export class MessagesTap implements StreamTap {
   usage: ReportedUsage | null = null;
   hasContent = false;
-  /** A stop reason was given. */
+  /** Is true once the stream has given a stop reason. */
   hasFinish = false;
   private hasLastUsage = false;
   private merged: JsonRecord = {};

@@ -1,8 +1,8 @@
 import type { Dialect } from './dialect.ts';
 
-/** These decide how the prompt is read. */
+/** Lists the fields that decide how the prompt is read. */
 const TEXT = ['add_special_tokens', 'truncate_prompt_tokens', 'truncation_side'];
-/** These are variables of the template. A caller's own template is a program, and is omitted. */
+/** Lists variables of the template. A caller's own template is a program, and is omitted. */
 const TEMPLATE = ['add_generation_prompt', 'chat_template_kwargs'];
 const SAMPLING = [
   'allowed_token_ids',

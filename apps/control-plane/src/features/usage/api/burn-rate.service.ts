@@ -5,7 +5,7 @@ import { MySubscriptions } from '../../subscriptions/my-subscriptions.service.ts
 import type { BurnRate } from './burn-rate.dto.ts';
 import { UsageStore } from './usage-store.sql.ts';
 
-/** This is more than an account subscribes to. */
+/** Is more than the subscriptions of an account. */
 const SUBSCRIPTIONS_MAX = 100;
 /** A longer time has no practical meaning. */
 const DAYS_SHOWN_MAX = 3_650;

@@ -3,7 +3,7 @@ import { RATED_TOKENS } from '../../../platform/database/summed-columns.ts';
 /** Asks how far past requests would have used up an amount. */
 export interface BudgetedQuestion {
   userId: number;
-  /** Is null for all keys. */
+  /** Holds the keys whose usage counts; null for all keys. */
   keyIds: readonly number[] | null;
   modelIds: readonly number[];
   unit: 'charged_tokens' | 'tokens' | 'money' | 'requests';

@@ -36,7 +36,7 @@ export class BookedFigures {
       const endedAtMs = event.payload.started_at + event.payload.duration_ms;
       this.lag.observe({
         labels: {},
-        // Clocks differ slightly.
+        // Clocks of processes differ slightly, so a lag may come out negative.
         value: Math.max(0, now - endedAtMs) / 1000,
         exemplarLabels: exemplarOf(event.rid, readTraceparent(event.payload.traceparent)),
       });

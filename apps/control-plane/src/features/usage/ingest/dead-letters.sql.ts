@@ -10,7 +10,7 @@ export interface DeadLetter {
   isEvidence?: boolean;
 }
 
-/** This is longer than any valid payload; a hostile one must not fill the table. */
+/** Is longer than any valid payload; a hostile payload must not fill the table. */
 const TEXT_CHARS_MAX = 65_536;
 const SHORT_CHARS_MAX = 200;
 

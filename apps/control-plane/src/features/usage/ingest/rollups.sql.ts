@@ -30,7 +30,7 @@ const HISTOGRAMS = {
   first_token_histogram: (row: RollupDelta) => histogramLiteral(row.firstToken),
 };
 const HISTOGRAM_NAMES = ['duration_histogram', 'first_token_histogram'] as const;
-/** These sums are null where there is nothing to sum. */
+/** Names the sums that are null where there is nothing to sum. */
 const SPARSE: ReadonlySet<SummedColumn> = new Set(CHARGED_TOKEN_FIELDS);
 
 const WHO = ['user_id', 'key_id', 'model_id', 'upstream_id'] as const;

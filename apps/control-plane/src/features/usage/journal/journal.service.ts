@@ -16,7 +16,7 @@ import { UsageIngest } from '../ingest/usage-ingest.service.ts';
 /** An older proof is refused. Repeating a younger one books nothing twice. */
 const PROOF_AGE_MAX_MS = 5 * 60_000;
 
-/** These fields number an event. The rest is judged like any other event. */
+/** Reads the fields that number an event. The rest is judged like any other event. */
 const chargedSchema = z.object({ account_id: z.number().int().positive(), charge: z.number() });
 
 export interface ProvenUpload {
