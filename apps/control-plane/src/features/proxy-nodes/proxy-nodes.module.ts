@@ -7,6 +7,7 @@ import { FinalProofs } from './final-proofs.ts';
 import { FleetFormats } from './fleet-formats.ts';
 import { FleetStatusService } from './fleet-status.service.ts';
 import { FleetSync } from './fleet-sync.ts';
+import { LaterRelease } from './later-release.ts';
 import { NodeAlerts } from './node-alerts.ts';
 import { NodeRepository } from './node-repository.sql.ts';
 import { NodeDumps } from './node-dumps.ts';
@@ -30,6 +31,7 @@ import { ProxyService } from './proxy.service.ts';
     NodeRepository,
     FinalProofs,
     FleetSync,
+    LaterRelease,
     NodeDumps,
   ],
   exports: [FinalProofs, ProxyNodesService, NodeRegistry, NodeDumps],
