@@ -29,6 +29,7 @@ done
 if [ "$app" = control-plane ]; then
   mkdir -p "$target/apps/console/dist"
   cp -R apps/console/dist/web "$target/apps/console/dist/web"
+  cp libs/admin-client/openapi.json "$target/libs/admin-client/"
   mkdir -p "$target/deploy"
   cp deploy/tollgate-ops "$target/deploy/"
   cp -R deploy/postgres "$target/deploy/postgres"

@@ -17,7 +17,6 @@ import { requestLog } from './platform/server/request-log.ts';
 import { securityHeaders } from './platform/server/security-headers.ts';
 import { TRACING } from './platform/tracing/tracing.module.ts';
 import { Metrics } from './platform/metrics/metrics.ts';
-import { OpenApiDocument } from './platform/openapi/openapi-document.ts';
 import { StructuredLogger } from './platform/logging/logger.ts';
 
 export const ADMIN_PREFIX = 'admin-api';
@@ -66,7 +65,6 @@ export async function createApp(config: Config, pino: Pino): Promise<NestExpress
   app.use(nameBodyError);
   app.setGlobalPrefix(ADMIN_PREFIX, { exclude: OUTSIDE_PREFIX });
   app.enableShutdownHooks();
-  app.get(OpenApiDocument, { strict: false }).describe(app, ADMIN_PREFIX);
   await app.init();
   const console = readConsole(config.CONSOLE_FOLDER ?? BUILT_CONSOLE);
   if (console) app.use(serveConsole(console));

@@ -12,7 +12,7 @@ import { AppModule } from './app.module.ts';
 import { loadConfig } from './config.ts';
 import { ADMIN_PREFIX, OUTSIDE_PREFIX } from './create-app.ts';
 import { RouteTable } from './platform/openapi/route-table.ts';
-import { OpenApiDocument } from './platform/openapi/openapi-document.ts';
+import { compileDocument } from './platform/openapi/openapi-document.ts';
 
 /** Nothing is connected to: in preview mode the framework looks at the classes and makes no instance. */
 const CONFIG = {
@@ -36,7 +36,5 @@ export async function describeApi(): Promise<OpenAPIObject> {
     new MetadataScanner(),
     new Reflector(),
   );
-  const document = new OpenApiDocument(routes);
-  document.describe(app, ADMIN_PREFIX);
-  return document.read();
+  return compileDocument(app, { prefix: ADMIN_PREFIX, routes });
 }

@@ -3,7 +3,6 @@ import { InvalidConfig, loadConfig } from './config.ts';
 import { createApp } from './create-app.ts';
 import { limitConnections } from './platform/server/connection-limits.ts';
 import { createPino } from './platform/logging/logger.ts';
-import { OpenApiDocument } from './platform/openapi/openapi-document.ts';
 
 /** A shutdown that takes longer is stuck. The process can be killed safely at any moment. */
 const SHUTDOWN_TIMEOUT_MS = 20_000;
@@ -12,8 +11,6 @@ async function main(): Promise<void> {
   const config = loadConfig(process.env);
   const pino = createPino(config.LOG_LEVEL);
   const app = await createApp(config, pino);
-  // The document is compiled now, because other requests would wait behind the first request for it.
-  app.get(OpenApiDocument, { strict: false }).read();
   limitConnections(await app.listen(config.PORT, config.HOST));
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.once(signal, () => setTimeout(() => process.exit(1), SHUTDOWN_TIMEOUT_MS).unref());

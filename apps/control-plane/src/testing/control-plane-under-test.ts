@@ -5,12 +5,13 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { startServices, type Services, type ServicesOptions } from '@tollgate/harness';
 import { DataSource } from 'typeorm';
 import { loadConfig } from '../config.ts';
-import { createApp } from '../create-app.ts';
+import { ADMIN_PREFIX, createApp } from '../create-app.ts';
 import { ShardOpening } from '../features/epochs/shard-opening.ts';
 import { Passwords } from '../platform/access/passwords.ts';
 import { limitConnections } from '../platform/server/connection-limits.ts';
 import { createPino } from '../platform/logging/logger.ts';
-import { OpenApiDocument } from '../platform/openapi/openapi-document.ts';
+import { compileDocument } from '../platform/openapi/openapi-document.ts';
+import { RouteTable } from '../platform/openapi/route-table.ts';
 import type { ApiBody } from './api-body.ts';
 import { DocumentCheck } from './document-check.ts';
 import { refuseSecondConnections } from './one-connection.ts';
@@ -124,7 +125,9 @@ async function startOn(
   const address = app.getHttpServer().address() as AddressInfo;
   const url = `http://127.0.0.1:${address.port}`;
   const documented = new DocumentCheck(
-    isDocumentCompiled ? app.get(OpenApiDocument).read() : undefined,
+    isDocumentCompiled
+      ? compileDocument(app, { prefix: ADMIN_PREFIX, routes: app.get(RouteTable) })
+      : undefined,
   );
   const call: ControlPlane['call'] = async <Method extends string, Path extends string>(
     method: Method,

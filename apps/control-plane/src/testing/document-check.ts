@@ -28,7 +28,7 @@ const COMMITTED = path.join(import.meta.dirname, '../../../../libs/admin-client/
 export class DocumentCheck {
   /** Holds `METHOD /path/{id}` of every route that answered 2xx so far. */
   readonly succeeded = new Set<string>();
-  private readonly document: OpenAPIObject;
+  readonly document: OpenAPIObject;
   private readonly ajv = new Ajv2020({
     strict: false,
     validateSchema: false,

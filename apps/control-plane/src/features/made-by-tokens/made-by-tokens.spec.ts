@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { RouteTable, type RouteEntry } from '../../platform/openapi/route-table.ts';
-import { OpenApiDocument } from '../../platform/openapi/openapi-document.ts';
 import {
   PASSWORD,
   startControlPlane,
@@ -76,7 +75,7 @@ const UNKNOWN = [{ id: 999_999 }];
 
 /** The example of a route's body, and what an attacker would write into its fields. */
 function bodiesOf({ method, path }: RouteEntry): (object | undefined)[] {
-  const document = plane.app.get(OpenApiDocument).read();
+  const { document } = plane.documented;
   const written = `/admin-api${path.replaceAll(/:(\w+)/g, '{$1}')}`;
   const operation = Object(document.paths[written])[method.toLowerCase()];
   const { schema, example } = Object(operation?.requestBody?.content?.['application/json']);

@@ -1,5 +1,4 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { OpenApiDocument } from '../openapi/openapi-document.ts';
 import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { sharedControlPlane } from '../../testing/shared-plane-under-test.ts';
 
@@ -79,7 +78,7 @@ const OTHER: Record<string, object> = {
 
 describe('Idempotency-Key on every POST that creates', () => {
   test('is taken by each of them but register, where no account is known yet', () => {
-    const { paths } = plane.app.get(OpenApiDocument).read();
+    const { paths } = plane.documented.document;
     const creating = Object.entries(paths).flatMap(([path, { post }]) =>
       post?.responses['201'] && !path.endsWith('/auth/register')
         ? [path.replace('/admin-api', '')]
@@ -151,7 +150,7 @@ async function records(): Promise<Record<string, { path: string; changes: [objec
 describe('If-Match on every PUT of a record that is read at its own path', () => {
   test('changes what was read, and refuses without effect what changed meanwhile', async () => {
     const all = await records();
-    const { paths } = plane.app.get(OpenApiDocument).read();
+    const { paths } = plane.documented.document;
     const puts = Object.keys(paths).filter(
       (path) => paths[path]?.put && paths[path]?.get && !path.endsWith('/families'),
     );
