@@ -4,6 +4,7 @@ import { useAct } from '../../ui/forms/act.ts';
 import { Button } from '../../ui/forms/button.tsx';
 import { Ellipsis } from '../../ui/icons.tsx';
 import { Menu, type MenuAct } from '../../ui/menu.tsx';
+import { useNarrow } from '../../ui/use-narrow.ts';
 import { useWords } from '../../words/words.ts';
 
 const RouteDialog = lazy(async () => ({
@@ -50,31 +51,30 @@ export function RouteActs({ of: route, carried }: RouteActsProps) {
 /** Shows the acts as buttons, and as a menu where there is no room for buttons. */
 function Acts({ acts }: { acts: readonly (MenuAct & { isBusy?: boolean })[] }) {
   const { general } = useWords();
-  return (
-    <>
-      <span className="inline-flex gap-2 max-md:hidden">
-        {acts.map(({ label, onAct, isDanger = false, isBusy = false }) => (
-          <Button
-            key={label}
-            size="small"
-            look={isDanger ? 'danger' : 'secondary'}
-            isBusy={isBusy}
-            onClick={onAct}
-          >
-            {label}
+  if (useNarrow())
+    return (
+      <Menu
+        trigger={
+          <Button size="small" aria-label={general.actions}>
+            <Ellipsis aria-hidden className="size-4" />
           </Button>
-        ))}
-      </span>
-      <span className="md:hidden">
-        <Menu
-          trigger={
-            <Button size="small" aria-label={general.actions}>
-              <Ellipsis aria-hidden className="size-4" />
-            </Button>
-          }
-          acts={acts}
-        />
-      </span>
-    </>
+        }
+        acts={acts}
+      />
+    );
+  return (
+    <span className="inline-flex gap-2">
+      {acts.map(({ label, onAct, isDanger = false, isBusy = false }) => (
+        <Button
+          key={label}
+          size="small"
+          look={isDanger ? 'danger' : 'secondary'}
+          isBusy={isBusy}
+          onClick={onAct}
+        >
+          {label}
+        </Button>
+      ))}
+    </span>
   );
 }

@@ -29,32 +29,41 @@ export interface ButtonProps extends Appearance, Omit<ComponentProps<'button'>, 
   blockedBy?: string | undefined;
 }
 
-export function Button({
+/** A tooltip costs as much as all else of a row, so a button that is never blocked has none. */
+export function Button(props: ButtonProps) {
+  const { blockedBy, ...bare } = props;
+  // The tooltip is there whether the button is blocked now or not: a button that React replaces when it can be pressed loses the focus.
+  if (!('blockedBy' in props)) return <BareButton {...bare} />;
+  return (
+    <Tooltip text={blockedBy}>
+      <BareButton {...bare} isBlocked={blockedBy !== undefined} />
+    </Tooltip>
+  );
+}
+
+function BareButton({
   look = 'secondary',
   size = 'medium',
   icon,
   isBusy = false,
-  blockedBy,
+  isBlocked = false,
   className = '',
   children,
   onClick,
   ...rest
-}: ButtonProps) {
-  const isOff = isBusy || blockedBy !== undefined;
-  // The tooltip is there in either state: a button that React replaces when it can be pressed loses the focus.
+}: Omit<ButtonProps, 'blockedBy'> & { isBlocked?: boolean }) {
+  const isOff = isBusy || isBlocked;
   return (
-    <Tooltip text={blockedBy}>
-      <button
-        type="button"
-        {...rest}
-        aria-disabled={isOff || undefined}
-        onClick={isOff ? (event) => event.preventDefault() : onClick}
-        className={`${BASE} ${SIZES[size]} ${LOOKS[look]} ${className}`}
-      >
-        {isBusy ? <LoaderCircle aria-hidden className="size-4 animate-spin" /> : icon}
-        {children}
-      </button>
-    </Tooltip>
+    <button
+      type="button"
+      {...rest}
+      aria-disabled={isOff || undefined}
+      onClick={isOff ? (event) => event.preventDefault() : onClick}
+      className={`${BASE} ${SIZES[size]} ${LOOKS[look]} ${className}`}
+    >
+      {isBusy ? <LoaderCircle aria-hidden className="size-4 animate-spin" /> : icon}
+      {children}
+    </button>
   );
 }
 
