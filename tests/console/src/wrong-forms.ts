@@ -6,6 +6,8 @@ export interface WrongForm {
   file: string;
   path: (ids: Ids) => string;
   press: readonly string[];
+  /** Names the table of which a row has the button that is pressed first. */
+  table?: string;
 }
 
 /** Names the records whose pages have forms. */
@@ -45,11 +47,16 @@ export const ADMIN_FORMS: readonly WrongForm[] = [
   form('admin-upstreams/upstream-dialogs.tsx', upstream, general.more, admin.upstreams.rotateKey),
   form('admin-routing/route-dialog.tsx', '/admin/routing', admin.routing.add),
   form('budgets/budget-dialogs.tsx', key, budgets.create),
-  form('budgets/budget-dialogs.tsx', key, general.actions, budgets.acts.edit),
-  form('budgets/budget-dialogs.tsx', key, general.actions, budgets.acts.grant),
+  {
+    ...form('budgets/budget-dialogs.tsx', key, general.more, budgets.acts.edit),
+    table: budgets.title,
+  },
+  {
+    ...form('budgets/budget-dialogs.tsx', key, general.more, budgets.acts.grant),
+    table: budgets.title,
+  },
   form('keys/create-key.tsx', ({ customer }) => `/admin/users/${customer}?tab=keys`, keys.create),
   form('keys/key-dialogs.tsx', key, keys.edit),
-  form('keys/rotate-key.tsx', key, general.more, keys.rotate),
 ];
 
 /** Lists the forms of those who are not signed in. */
@@ -58,7 +65,6 @@ export const GUEST_FORMS: readonly WrongForm[] = [form('access/register-page.tsx
 /** Lists the forms of a customer. */
 export const CUSTOMER_FORMS: readonly WrongForm[] = [
   form('wallet/recharge-dialog.tsx', '/wallet', wallet.recharge),
-  form('market/buy-dialog.tsx', '/market', zh.market.subscribe),
   form('subscription/auto-recharge.tsx', ({ model: id }) => `/models/${id}`, subscription.autoSet),
 ];
 
@@ -77,15 +83,19 @@ export const NOT_SENT: Readonly<Record<string, string>> = {
   'admin-models/change-prices.tsx': 'its button says what is wrong; the server says it of a row',
   'bulk/review-dialog.tsx': NO_FIELD,
   'subscription/unsubscribe.tsx': NO_FIELD,
+  'keys/rotate-key.tsx': NO_FIELD,
+  'market/buy-dialog.tsx': 'its button says what is wrong, and cannot be pressed',
   'playground/composer.tsx': NO_FIELD,
 };
 
 /** Presses what opens a form, and returns it. */
-export async function openForm(page: Page, { press }: WrongForm) {
-  for (const name of press) {
-    const named = page
+export async function openForm(page: Page, { press, table }: WrongForm) {
+  for (const [index, name] of press.entries()) {
+    const place =
+      index === 0 && table !== undefined ? page.getByRole('table', { name: table }) : page;
+    const named = place
       .getByRole('button', { name, exact: true })
-      .or(page.getByRole('menuitem', { name, exact: true }));
+      .or(place.getByRole('menuitem', { name, exact: true }));
     await named.last().click();
   }
   const found =
@@ -99,6 +109,7 @@ type Form = Awaited<ReturnType<typeof openForm>>;
 /** Describes what the functions below need of the page, whose types are not known here. */
 interface FormInPage {
   querySelectorAll: (selector: string) => Iterable<FieldInPage>;
+  requestSubmit: () => void;
 }
 interface FieldInPage {
   open: boolean;
@@ -113,12 +124,14 @@ interface FieldInPage {
 const unfold = (form: FormInPage): void => {
   for (const details of form.querySelectorAll('details')) details.open = true;
 };
-const uncheck = (form: FormInPage): void => {
+/** Sends the form past the checks of the browser. It does so at once: the page gives a field its type back whenever it draws it. */
+const sendUnchecked = (form: FormInPage): void => {
   for (const field of form.querySelectorAll('input, textarea'))
     for (const check of ['pattern', 'min', 'max', 'minlength', 'maxlength', 'required'])
       field.removeAttribute(check);
   for (const field of form.querySelectorAll('[type=number], [type=url]'))
     field.setAttribute('type', 'text');
+  form.requestSubmit();
 };
 const kindOf = ({ disabled, readOnly, inputMode, type }: FieldInPage): string =>
   disabled || readOnly ? 'fixed' : inputMode || type;
@@ -126,13 +139,13 @@ const kindOf = ({ disabled, readOnly, inputMode, type }: FieldInPage): string =>
 /** Enters what no field takes, and sends it: to the console's own checks, or without them to the server. */
 export async function sendWrong(of: Form, to: 'console' | 'server'): Promise<void> {
   await of.evaluate(unfold);
-  if (to === 'server') await of.evaluate(uncheck);
   for (const field of await of.locator('input, textarea').all()) {
     const kind = await field.evaluate(kindOf);
     const wrong = WRONG[kind];
     if (wrong !== undefined && (await field.isVisible())) await field.fill(wrong);
   }
-  await of.locator('[data-actions] button').first().click();
+  if (to === 'server') await of.evaluate(sendUnchecked);
+  else await of.locator('[data-actions] button').first().click();
 }
 
 /** Holds a wrong value by kind of input; others keep what they have. The text has a mark that reverses what follows. */

@@ -22,13 +22,13 @@ export function AccountCeilings({ of: user, onClose }: { of: User; onClose: () =
       onClose={onClose}
       act={(values) =>
         setAccountCeilings(user.id, {
-          ...ceilingValues((name) => read(values[name])),
+          ...ceilingValues((name) => read(values[`${name}_ceiling`])),
           rates: readRateText(values.rates ?? '', user.rates),
         })
       }
       done={() => users.ceilingsSet}
     >
-      <CeilingFields of={limitValues((name) => user[`${name}_ceiling`])} />
+      <CeilingFields of={limitValues((name) => user[`${name}_ceiling`])} suffix="_ceiling" />
       <TextField
         name="rates"
         label={users.rates}
@@ -60,14 +60,15 @@ export function InstallationCeilings({ onClose }: { onClose: () => void }) {
   );
 }
 
-function CeilingFields({ of: limits }: { of: Limits }) {
+/** `suffix` ends the names that the server gives the fields. */
+function CeilingFields({ of: limits, suffix = '' }: { of: Limits; suffix?: string }) {
   const { tables } = useWords();
   return (
     <div className="grid grid-cols-3 gap-3 max-sm:grid-cols-1">
       {KEY_LIMITS.map(({ name }) => (
         <TextField
           key={name}
-          name={name}
+          name={`${name}${suffix}`}
           label={tables.limits[name].name}
           type="number"
           min={0}

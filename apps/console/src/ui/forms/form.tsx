@@ -2,6 +2,7 @@ import { Form as Base } from '@base-ui/react/form';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { CircleAlert } from '../icons.tsx';
 import { Fragment, useRef, useState, type ReactNode, type RefObject } from 'react';
+import { flushSync } from 'react-dom';
 import { failureOf, type Failure } from '../../api/failure.ts';
 import { useSpeech, useWords } from '../../words/words.ts';
 import { Button, type ButtonLook } from './button.tsx';
@@ -36,7 +37,7 @@ export function ActForm<Answer>(props: ActFormProps<Answer>) {
   const { locale } = useSpeech();
   const form = useRef<HTMLFormElement>(null);
   const kept = useDraft(form, props.draft);
-  const { send, isPending, failure, fields, isSaid } = useSending({
+  const { send, forget, isPending, failure, fields, isSaid } = useSending({
     form,
     act,
     onDone: (answer: Answer) => {
@@ -53,6 +54,8 @@ export function ActForm<Answer>(props: ActFormProps<Answer>) {
         kept.save();
         onChanged?.();
       }}
+      // A field that the server refused keeps its form from being sent until it is changed; what was wrong may be right by now.
+      onSubmitCapture={() => flushSync(forget)}
       onSubmit={(event) => {
         event.preventDefault();
         if (isPending || blockedBy !== undefined) return;
@@ -75,18 +78,24 @@ function useSending<Answer>({
 }: Pick<ActFormProps<Answer>, 'act' | 'onDone'> & { form: RefObject<HTMLFormElement | null> }) {
   const queries = useQueryClient();
   const words = useWords();
-  const [faults, setFaults] = useState<Faults>(NO_FAULTS);
-  const { mutate, isPending, error } = useMutation({
+  const [refused, setRefused] = useState<{ error: Error; faults: Faults }>();
+  const { mutate, isPending } = useMutation({
     mutationFn: act,
-    onError: (fault) => setFaults(faultsAt(failureOf(fault, words), form.current)),
+    onError: (error) =>
+      setRefused({ error, faults: faultsAt(failureOf(error, words), form.current) }),
     onSuccess: async (answer) => {
       // The page of what was deleted is left before anything is asked for again.
       await onDone(answer);
       await queries.invalidateQueries();
     },
   });
-  const failure = error === null ? undefined : failureOf(error, words);
-  return { send: mutate, isPending, failure, ...(failure ? faults : NO_FAULTS) };
+  return {
+    send: mutate,
+    forget: () => setRefused(undefined),
+    isPending,
+    failure: refused && failureOf(refused.error, words),
+    ...(refused?.faults ?? NO_FAULTS),
+  };
 }
 
 interface Faults {
@@ -97,7 +106,7 @@ interface Faults {
 
 const NO_FAULTS: Faults = { fields: {}, isSaid: false };
 
-/** Returns the faults by the fields of the form, and opens what hides such a field. A fault inside a value (`headers.x-team`) belongs to the field of that value. */
+/** Returns the faults by the fields of the form, and opens what hides such a field. A fault inside a value (`headers.x-team`) belongs to the field of that value, or to one of its own (`price.weight_input`). */
 function faultsAt({ fields }: Failure, form: HTMLFormElement | null): Faults {
   const placed = Object.entries(fields).map(
     ([path, message]) => [fieldOf(path, form), message] as const,
@@ -114,9 +123,11 @@ function faultsAt({ fields }: Failure, form: HTMLFormElement | null): Faults {
 }
 
 function fieldOf(path: string, form: HTMLFormElement | null): Element | undefined {
-  const names = path
-    .split('.')
-    .map((_, count, parts) => parts.slice(0, parts.length - count).join('.'));
+  const parts = path.split('.');
+  const names = [
+    ...parts.map((_, count) => parts.slice(0, parts.length - count)),
+    ...parts.map((_, count) => parts.slice(count)),
+  ].map((name) => name.join('.'));
   const found = names.map((name) => form?.elements.namedItem(name)).find((item) => item != null);
   return found instanceof RadioNodeList
     ? [...found].find((node) => node instanceof Element)
