@@ -4,6 +4,7 @@ import {
   formatDuration,
   formatMoney,
   formatPercent,
+  formatRelative,
   formatShort,
   fractionDigits,
 } from './format.ts';
@@ -45,4 +46,13 @@ test('a small share is not rounded to nothing', () => {
     '0.4%',
     '50%',
   ]);
+});
+
+test('a time is past, now or to come; what the watch here is too slow for is now', () => {
+  const now = Date.parse('2026-11-28T12:00:00Z');
+  const said = (at: string): string => formatRelative(at, { locale, now });
+  expect(said('2026-11-28T11:57:00Z')).toBe('3 minutes ago');
+  expect(said('2026-11-28T12:00:02Z')).toBe('now');
+  expect(said('2026-11-29T00:00:00Z')).toBe('in 12 hours');
+  expect(said('2026-12-28T12:00:00Z')).toBe('in 30 days');
 });

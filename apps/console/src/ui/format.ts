@@ -77,3 +77,21 @@ export function formatDuration(milliseconds: number, locale: string): string {
 function isNumeric(text: string): text is `${number}` {
   return /^-?\d+(\.\d+)?$/.test(text);
 }
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Returns "3 minutes ago" or "in 2 hours". The watch here may be behind what has just happened there, so that the next minute is "now", never "in 2 seconds". */
+export function formatRelative(
+  at: string,
+  { locale, now }: { locale: string; now: number },
+): string {
+  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+  const distance = new Date(at).getTime() - now;
+  const size = Math.abs(distance);
+  if (size < MINUTE) return format.format(Math.min(0, Math.round(distance / 1000)), 'second');
+  if (size < HOUR) return format.format(Math.round(distance / MINUTE), 'minute');
+  if (size < DAY) return format.format(Math.round(distance / HOUR), 'hour');
+  return format.format(Math.round(distance / DAY), 'day');
+}

@@ -1,5 +1,6 @@
 import { useSpeech } from '../../words/words.ts';
-import { formatRelative, useNow } from './time.tsx';
+import { formatRelative } from '../format.ts';
+import { useNow } from './time.tsx';
 
 /** Later than this a live part has missed several answers. */
 const STALE_AFTER_MS = 30_000;
@@ -14,10 +15,7 @@ export function Freshness({
   const now = useNow();
   if (dataUpdatedAt === 0) return null;
   const isLive = !isError && now - dataUpdatedAt < STALE_AFTER_MS;
-  const when = formatRelative(new Date(dataUpdatedAt).toISOString(), {
-    locale,
-    now: Math.max(now, dataUpdatedAt),
-  });
+  const when = formatRelative(new Date(dataUpdatedAt).toISOString(), { locale, now });
   return (
     <span
       className="inline-flex items-center gap-1.5 text-table text-text-3"

@@ -1,11 +1,9 @@
 import { useEffect, useState } from 'react';
 import { useSpeech } from '../../words/words.ts';
+import { formatRelative } from '../format.ts';
 import { timeFormat } from '../formats.ts';
 import { useZone, type Zone } from './zone.tsx';
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 const STEP_MS = 15_000;
 
 /** Returns the time on the reader's watch, every 15 seconds: enough for "3 minutes ago". */
@@ -35,25 +33,11 @@ export function formatExact(
   }).format(new Date(at));
 }
 
-export function formatRelative(
-  at: string,
-  { locale, now }: { locale: string; now: number },
-): string {
-  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
-  const distance = new Date(at).getTime() - now;
-  const size = Math.abs(distance);
-  if (size < MINUTE) return format.format(Math.round(distance / 1000), 'second');
-  if (size < HOUR) return format.format(Math.round(distance / MINUTE), 'minute');
-  if (size < DAY) return format.format(Math.round(distance / HOUR), 'hour');
-  return format.format(Math.round(distance / DAY), 'day');
-}
-
-/** Shows "3 minutes ago", for lists; the exact time on hover. */
+/** Shows "3 minutes ago" or "in 2 hours", for lists; the exact time on hover. */
 export function Ago({ at }: { at: string }) {
   const { locale } = useSpeech();
   const { zone } = useZone();
-  // The watch here may be behind what has just happened there: "now", never "in 2 seconds".
-  const now = Math.max(useNow(), Date.parse(at));
+  const now = useNow();
   return (
     <time dateTime={at} title={formatExact(at, { locale, zone })} className="whitespace-nowrap">
       {formatRelative(at, { locale, now })}
