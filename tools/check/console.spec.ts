@@ -1,7 +1,14 @@
 import { expect, test } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import {
+  EQUALITIES,
+  LIVE_BALANCES,
+  RULES,
+} from '../../apps/control-plane/src/features/books/equalities.ts';
 import { REFUSALS } from '../../apps/control-plane/src/platform/http/refusals.ts';
+import { actionName } from '../../apps/console/src/features/admin-activity/actions.ts';
+import { WORDED_EQUALITIES } from '../../apps/console/src/features/admin-books/equalities.ts';
 import { en } from '../../apps/console/src/words/en.ts';
 import { zh } from '../../apps/console/src/words/zh.ts';
 import { judge, RULE_NAMES, untranslated, type Source } from './console-rules.ts';
@@ -64,4 +71,17 @@ test('each refusal that a person can meet has words in the catalogue', () => {
   );
   expect(missing).toEqual([]);
   expect(Object.keys(worded).filter((code) => !(code in REFUSALS))).toEqual([]);
+});
+
+test('each equality of the books has words in the catalogue', () => {
+  const names = [...Object.keys(EQUALITIES), ...Object.keys(RULES), LIVE_BALANCES.name];
+  expect(WORDED_EQUALITIES.toSorted()).toEqual(names.toSorted());
+});
+
+test('each action that the activity log records has words', () => {
+  const recorded = sourcesBelow('apps/control-plane/src/features').flatMap(({ text }) =>
+    [...text.matchAll(/action: '([a-z_-]+\.[a-z_-]+)'/g)].map(([, action = '']) => action),
+  );
+  expect(recorded.length).toBeGreaterThan(40);
+  expect(recorded.filter((action) => actionName(action, 'en') === action)).toEqual([]);
 });

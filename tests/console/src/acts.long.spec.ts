@@ -230,7 +230,7 @@ function verb(page: Page, name: string): Locator {
 }
 
 async function moreActions(page: Page, name: string): Promise<void> {
-  await page.getByRole('button', { name: 'More actions' }).click();
+  await page.getByRole('button', { name: 'More actions', exact: true }).click();
   await page.getByRole('menuitem', { name, exact: true }).click();
 }
 

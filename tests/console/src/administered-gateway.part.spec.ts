@@ -276,7 +276,7 @@ describeInBrowser(`an administrator${WITHOUT}`, () => {
       await visitor.go('/admin/books');
       await button('Prove now').click();
       const equalities = page.getByRole('table', { name: 'Books' });
-      await equalities.getByText('Not proven yet').first().waitFor({ state: 'detached' });
+      await equalities.getByText('Not proved yet').first().waitFor({ state: 'detached' });
       expect(await equalities.getByText('Does not hold').count()).toBe(0);
       const { waiting_jobs: waiting } = Object(
         await stage.tollgate.admin.call('GET', '/admin/books'),

@@ -58,7 +58,7 @@ const LISTED = ['gpt-5-listed', 'claude-haiku-4-5-listed', 'known-model', 'no bl
       const { page, go } = visitor;
       const { admin } = stage.tollgate;
       await go(`/admin/upstreams/${upstreamId}`);
-      await page.getByRole('button', { name: 'More actions' }).click();
+      await page.getByRole('button', { name: 'More actions', exact: true }).click();
       await page.getByRole('menuitem', { name: 'Add its models' }).click();
       await step('known-model').getByText('Has a model').waitFor();
       await inDialog('Choose all new ones shown').click();

@@ -86,7 +86,7 @@ export function Facts({
   return (
     <dl className="grid grid-cols-[repeat(auto-fill,minmax(150px,1fr))] gap-x-6 gap-y-3">
       {facts.map(({ name, value, isWide = false }) => (
-        <div key={name} className={`min-w-0 ${isWide ? 'sm:col-span-2' : ''}`}>
+        <div key={name} className={`min-w-0 ${isWide ? 'max-sm:col-span-full sm:col-span-2' : ''}`}>
           <dt className="text-table text-text-3">{name}</dt>
           <dd className="foreign mt-0.5">{value}</dd>
         </div>

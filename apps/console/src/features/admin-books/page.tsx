@@ -16,7 +16,8 @@ import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/tables/table.tsx';
 import { Tile, Tiles } from '../../ui/tile.tsx';
 import { Ago } from '../../ui/time/time.tsx';
-import { useWords, type Words } from '../../words/words.ts';
+import { useSpeech, useWords, type Speech } from '../../words/words.ts';
+import { equalityOf } from './equalities.ts';
 import { AlertsTable } from '../admin-alerts/page.tsx';
 import { DeadLetters } from './dead-letters.tsx';
 import type { Prefetch } from '../../page-module.ts';
@@ -123,28 +124,27 @@ function Problems({ of: { is_sound: isSound, problems } }: { of: Check }) {
 }
 
 function ChecksTable({ rows }: { rows: readonly Check[] }) {
-  const { admin } = useWords();
+  const speech = useSpeech();
   return (
     <Table
-      label={admin.books.title}
-      columns={columnsOf(admin)}
+      label={speech.words.admin.books.title}
+      columns={columnsOf(speech)}
       rows={rows}
       rowId={({ name }) => name}
     />
   );
 }
 
-function columnsOf({ books, findings }: Words['admin']): Column<Check>[] {
-  // A newer server may prove more than this page has words for.
-  const equalities: Readonly<Record<string, { title: string; says: string }>> = findings.equalities;
+function columnsOf({ words, language }: Speech): Column<Check>[] {
+  const { books } = words.admin;
   return [
     {
       id: 'check',
       header: books.check,
       cell: ({ name, says, example }) => (
         <>
-          <span className="font-medium">{equalities[name]?.title ?? name}</span>
-          <span className="block text-text-2">{equalities[name]?.says ?? says}</span>
+          <span className="font-medium">{equalityOf(name, language)?.title ?? name}</span>
+          <span className="block text-text-2">{equalityOf(name, language)?.says ?? says}</span>
           {example !== null && (
             <pre className="foreign mt-1 rounded-md bg-sunken p-2 text-tiny whitespace-pre-wrap">
               {books.example}: {JSON.stringify(example)}

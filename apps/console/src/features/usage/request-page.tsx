@@ -160,7 +160,7 @@ function ReceiptFacts({ of: receipt }: { of: UsageReceipt }) {
   return (
     <Facts
       facts={[
-        { name: usage.outcome, value: <OutcomeBadge of={receipt} /> },
+        { name: usage.outcome, value: <OutcomeBadge of={receipt} />, isWide: true },
         { name: usage.when, value: <Exact at={receipt.started_at} />, isWide: true },
         ...parts.map(({ name, text, to }) => ({
           name,

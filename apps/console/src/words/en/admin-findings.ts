@@ -28,44 +28,6 @@ export const adminFindings = {
     auto_recharge_failed: 'A recharge failed',
     payout_unsettled: 'A payout has no outcome',
   },
-  equalities: {
-    ledger_transactions: {
-      title: 'Ledger transactions',
-      says: 'The entries of each transaction sum to zero',
-    },
-    wallets: { title: 'Wallets', says: 'Each ledger balance is the sum of its entries' },
-    payouts: {
-      title: 'Payouts',
-      says: 'No payment is paid back beyond its amount, and each payout is in the ledger',
-    },
-    token_balances: {
-      title: 'Token balances',
-      says: 'Each token balance is the sum of its ledger entries',
-    },
-    token_lots: { title: 'Purchases', says: 'Each token balance is what its purchases hold' },
-    overdrafts: { title: 'Overdrafts', says: 'Each overdraft is the sum of its rows' },
-    hourly_rollups: {
-      title: 'Usage by hour',
-      says: 'Each hour of usage is the sum of its minutes',
-    },
-    daily_rollups: { title: 'Usage by day', says: 'Each day of usage is the sum of its hours' },
-    minute_totals: {
-      title: 'Totals by minute',
-      says: 'The totals of each minute are the sums of the accounts',
-    },
-    totals: {
-      title: 'Totals',
-      says: 'The totals of all accounts are the sums of the accounts',
-    },
-    daily_totals: {
-      title: 'Totals by day',
-      says: 'The totals of each day are the sums of the accounts',
-    },
-    live_balances: {
-      title: 'Balances in Redis',
-      says: 'Each balance in Redis is what the ledger determines',
-    },
-  },
   behindTitle: 'Nodes that are behind',
   lags: {
     state: (state: string) => `The node is ${state.toLowerCase()}`,
