@@ -153,6 +153,35 @@ test('an answer that says otherwise is no failure of its route', async () => {
   expect([text, final.outcome]).toEqual([SECOND.join(''), 'completed']);
 });
 
+test('an answer that breaks off for the second time before one that says otherwise is charged as one that broke off once', async () => {
+  const said = [...FIRST, 'time ', 'there '];
+  const broken = { words: said, end: 'eof' } as const;
+  const other = { words: ['Something else.'], end: 'well' } as const;
+  const names = ['gpt-4o', 'gpt-4o', 'gpt-4o'];
+  const dialects = ['openai', 'openai', 'openai'] as const;
+  script(broken);
+  const { final: once } = await ask('chat', await modelWith(['openai'], {}, names));
+  script(cut('eof'), broken, other);
+  const { text, final } = await ask('chat', await modelWith(dialects, {}, names));
+  expect(text).toBe(said.join(''));
+  expect(final).toMatchObject({
+    basis: 'estimated',
+    input_tokens: once.input_tokens,
+    output_tokens: once.output_tokens,
+    charge: once.charge,
+    attempts: [
+      // The second upstream was asked for all of it.
+      { error: 'cut', cost: { output_tokens: countTokens(HAD.trimEnd()) } },
+      { error: 'cut' },
+      {
+        error: 'cut',
+        cost: { input_tokens: expect.any(Number), output_tokens: expect.any(Number) },
+      },
+    ],
+  });
+  expect(final.attempts[1]).not.toHaveProperty('cost');
+});
+
 test('the request is sent again as it was, with its whole limit', async () => {
   script(cut('eof'), again);
   await ask('chat', await byDefault(['openai', 'openai']));

@@ -131,8 +131,8 @@ export class RestOfAnswer {
       if (!continuesPrefill(this.#tries, candidate)) return false;
     }
     const { input_tokens: prompt, output_tokens: delivered } = passing.costSoFar();
-    // A whole answer has to say again what was delivered, before any of it is passed on.
-    return this.#host.takes(this.#way === 'again' ? prompt + delivered : prompt);
+    // The provider reads what was delivered as a prefill, or says it again.
+    return this.#host.takes(prompt + delivered);
   }
 
   #passOver({ route: { id } }: Candidate): null {

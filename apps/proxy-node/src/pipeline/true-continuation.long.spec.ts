@@ -100,4 +100,14 @@ describe('by default', () => {
     expect([continued.outcome, broken.outcome]).toEqual(['completed', 'upstream_interrupted']);
     expect(broken.attempts.map(({ error }) => error)).toEqual(['cut']);
   });
+
+  test('what was delivered counts towards them: a provider bills it too', async () => {
+    const model = await modelWith(['openai', 'anthropic'], {}, ['real', HAIKU]);
+    const words = Array.from({ length: 100 }, (_, at) => `${'iron '.repeat(60)}of part ${at}. `);
+    const limit = { max_tokens: 20_000 };
+    script({ words, end: 'eof' }, { ...rest, follows: words.join('') });
+    const { final: continued } = await ask('chat', model, limit);
+    const { final: broken } = await ask('chat', model, limit);
+    expect([continued.outcome, broken.outcome]).toEqual(['completed', 'upstream_interrupted']);
+  });
 });

@@ -4,7 +4,7 @@ import type { CloserEstimate } from '../request/closer-estimate.ts';
 import type { Splice } from './splice.ts';
 import { Tally } from './tally.ts';
 
-/** Returns the tally of one attempt. An attempt that continues a cut answer is counted by its own request. */
+/** Returns the tally of one attempt. An attempt that writes on is counted by its own request, and one that is asked for the whole answer again as any other. */
 export function tallyOf(
   prompt: PromptFacts,
   {
@@ -17,7 +17,7 @@ export function tallyOf(
     closer: CloserEstimate | null;
   },
 ): Tally {
-  if (!splice) return new Tally({ prompt, plan, exactTextTokens, closer });
+  if (!splice || splice.isWhole) return new Tally({ prompt, plan, exactTextTokens, closer });
   const { bounds, besideTextTokens } = plan;
   const longerBytes = splice.prompt.textBytes - prompt.textBytes;
   return new Tally({
