@@ -32,7 +32,12 @@ export { continuationAsk } from './continuation/continuation-ask.ts';
 export type { ContinuationAsk } from './continuation/continuation-ask.ts';
 export { ContinuedReader } from './continuation/continued-reader.ts';
 export type { ContinuedOptions } from './continuation/continued-reader.ts';
-export { asksForThinking, Delivered, deliveredOf } from './continuation/delivered.ts';
+export {
+  asksForThinking,
+  Delivered,
+  deliveredOf,
+  type KeptRoom,
+} from './continuation/delivered.ts';
 export { knownRefusals, refusedField, withoutRefused } from './translation/refused-fields.ts';
 export {
   canExchange,

@@ -41,6 +41,7 @@ const metricsOf = (upstreams = 1): Metrics =>
       gate: new Gate(() => null),
       isReady: () => true,
       background: () => 0,
+      keptBytes: () => 0,
       recorder: () => ({ unacknowledged: 0, journalsSetAside: 0 }),
       failOpen: () => ({ admissions: 0, tokens: 0 }),
       snapshotVersion: () => 1,

@@ -26,10 +26,51 @@ export interface Readings {
   isReady: () => boolean;
   recorder: () => { unacknowledged: number; journalsSetAside: number };
   background: () => number;
+  keptBytes: () => number;
   failOpen: () => { admissions: number; tokens: number };
   snapshotVersion: () => number;
   upstreams: () => readonly UpstreamFigures[];
 }
+
+const PROCESS_GAUGES: readonly [name: string, help: string, read: (of: Readings) => number][] = [
+  ['tollgate_requests_in_flight', 'Requests being served.', ({ gate }) => gate.inFlight],
+  [
+    'tollgate_unacknowledged_finals',
+    'Finals PostgreSQL has not acknowledged.',
+    ({ recorder }) => recorder().unacknowledged,
+  ],
+  [
+    'tollgate_background_responses',
+    'Responses in the background that are still to be settled.',
+    ({ background }) => background(),
+  ],
+  [
+    'tollgate_kept_event_bytes',
+    'Bytes of events that streams keep, so that another upstream can end them.',
+    ({ keptBytes }) => keptBytes(),
+  ],
+  [
+    'tollgate_journals_set_aside',
+    'Journal files that could not be read whole and wait for a person.',
+    ({ recorder }) => recorder().journalsSetAside,
+  ],
+  [
+    'tollgate_fail_open_admissions',
+    'Requests admitted without Redis since the start.',
+    ({ failOpen }) => failOpen().admissions,
+  ],
+  [
+    'tollgate_fail_open_tokens',
+    'Charged tokens held or used without Redis that it does not know of yet.',
+    ({ failOpen }) => failOpen().tokens,
+  ],
+  [
+    'tollgate_snapshot_version',
+    'Version of the routing document in use.',
+    ({ snapshotVersion }) => snapshotVersion(),
+  ],
+  ['tollgate_ready', '1 when the node takes requests.', ({ isReady }) => Number(isReady())],
+];
 
 /** Is the answer to a scrape. */
 export interface Scrape {
@@ -103,39 +144,8 @@ export class Metrics {
     return { status: 200, headers: { 'content-type': contentType }, text };
   }
 
-  #process({ gate, isReady, recorder, background, failOpen, snapshotVersion }: Readings): void {
-    this.#gauge('tollgate_requests_in_flight', 'Requests being served.', () => gate.inFlight);
-    this.#gauge(
-      'tollgate_unacknowledged_finals',
-      'Finals PostgreSQL has not acknowledged.',
-      () => recorder().unacknowledged,
-    );
-    this.#gauge(
-      'tollgate_background_responses',
-      'Responses in the background that are still to be settled.',
-      background,
-    );
-    this.#gauge(
-      'tollgate_journals_set_aside',
-      'Journal files that could not be read whole and wait for a person.',
-      () => recorder().journalsSetAside,
-    );
-    this.#gauge(
-      'tollgate_fail_open_admissions',
-      'Requests admitted without Redis since the start.',
-      () => failOpen().admissions,
-    );
-    this.#gauge(
-      'tollgate_fail_open_tokens',
-      'Charged tokens held or used without Redis that it does not know of yet.',
-      () => failOpen().tokens,
-    );
-    this.#gauge(
-      'tollgate_snapshot_version',
-      'Version of the routing document in use.',
-      snapshotVersion,
-    );
-    this.#gauge('tollgate_ready', '1 when the node takes requests.', () => Number(isReady()));
+  #process(readings: Readings): void {
+    for (const [name, help, read] of PROCESS_GAUGES) this.#gauge(name, help, () => read(readings));
   }
 
   #upstreams({ upstreams }: Readings): void {

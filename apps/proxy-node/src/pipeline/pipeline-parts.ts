@@ -10,6 +10,7 @@ import type { UpstreamTrust } from '../upstream/upstream-trust.ts';
 import type { AdoptedRun, HoldHandle } from '../usage/usage-recorder.ts';
 import type { Admitter } from './admission/admit.ts';
 import type { DrainLimits } from './answers/drain.ts';
+import type { KeptEvents } from './answers/kept-events.ts';
 import type { Failover } from './failover.ts';
 import type { Gate } from './request/gate.ts';
 import type { Asked } from './request/parse.ts';
@@ -31,6 +32,7 @@ interface EndedRequest {
 export interface PipelineParts {
   gate: Gate;
   bodies: BodyQuota;
+  keptEvents: KeptEvents;
   admitter: Admitter;
   failover: Failover;
   trust: UpstreamTrust;

@@ -207,9 +207,10 @@ export class RequestLife implements BodyListener, MeteredListener {
   }
 
   #closeMeter(): void {
-    const { passing } = this.#turn;
+    const { passing, delivered } = this.#turn;
     this.#host.running.delete(this.#turn);
     passing.close();
+    delivered?.drop();
   }
 
   async #fallBack(failure: unknown): Promise<void> {

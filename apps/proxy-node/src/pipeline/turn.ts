@@ -63,7 +63,7 @@ export class Turn implements Delivery, MeterContext {
     this.asked = asked;
     this.admitted = admitted;
     this.attempts = attempts;
-    this.delivered = keptAnswer(asked);
+    this.delivered = keptAnswer(asked, host.parts.keptEvents);
     this.reasoning = host.parts.reasoning.of(asked.model.id);
   }
 

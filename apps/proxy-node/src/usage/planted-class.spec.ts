@@ -100,6 +100,7 @@ test('a class planted in the table is held for, charged, journalled, settled and
       gate: new Gate(() => null),
       isReady: () => true,
       background: () => 0,
+      keptBytes: () => 0,
       recorder: () => ({ unacknowledged: 0, journalsSetAside: 0 }),
       failOpen: () => ({ admissions: 0, tokens: 0 }),
       snapshotVersion: () => 1,

@@ -16,6 +16,7 @@ import { Observer } from '../observe/observer.ts';
 import { Metrics } from '../operations/metrics.ts';
 import { Operations } from '../operations/operations.ts';
 import { RefusalLog } from '../observe/refusal-log.ts';
+import { KeptEvents } from '../pipeline/answers/kept-events.ts';
 import { Failover } from '../pipeline/failover.ts';
 import { Gate } from '../pipeline/request/gate.ts';
 import { Pipeline } from '../pipeline/pipeline.ts';
@@ -40,16 +41,18 @@ export function createServing(
     onProbed: (probed) => metrics.probed(probed),
   });
   const admission = openAdmission(foundation);
+  const keptEvents = new KeptEvents(workerCount(foundation.config));
   // Each needs the other: metrics read the number of runs, and a run that ends is counted.
   const metrics: Metrics = openMetrics(foundation, {
     gate,
     upstreams,
+    keptEvents,
     background: () => background.size,
   });
   const reasoning = new ReasoningRates();
   const background: BackgroundRuns = openBackground(foundation, { upstreams, metrics, reasoning });
   const bodies = new BodyQuota(foundation.config.BODY_BYTES_MAX);
-  const parts = { gate, upstreams, admission, metrics, reasoning, background, bodies };
+  const parts = { gate, upstreams, admission, metrics, reasoning, background, bodies, keptEvents };
   const pipeline = openPipeline(foundation, parts);
   const operations = new Operations({
     gate,
@@ -74,6 +77,7 @@ interface ServingParts {
   reasoning: ReasoningRates;
   background: BackgroundRuns;
   bodies: BodyQuota;
+  keptEvents: KeptEvents;
 }
 
 function openMetrics(
@@ -81,8 +85,9 @@ function openMetrics(
   {
     gate,
     upstreams,
+    keptEvents,
     background,
-  }: Pick<ServingParts, 'gate' | 'upstreams'> & { background: () => number },
+  }: Pick<ServingParts, 'gate' | 'upstreams' | 'keptEvents'> & { background: () => number },
 ): Metrics {
   return new Metrics({
     credential: config.METRICS_CREDENTIAL ?? config.NODE_CREDENTIAL,
@@ -93,6 +98,7 @@ function openMetrics(
       isReady: () => gate.isReady && recorder.unreadiness === null,
       recorder: () => recorder.state,
       background,
+      keptBytes: () => keptEvents.bytes,
       failOpen: () => recorder.failOpen.state,
       snapshotVersion: () => follower.current?.snapshot.version ?? 0,
       upstreams: () => upstreams.health.dump(monotonicMs()),
@@ -134,11 +140,10 @@ function openBackground(
 }
 
 function openPipeline({ config, incidents, log }: Foundation, parts: ServingParts): Pipeline {
-  const { gate, bodies, admission, metrics, reasoning, background } = parts;
+  const { gate, bodies, keptEvents, admission, metrics, reasoning, background } = parts;
   const { reach, forwarder, health, trust, ticker } = parts.upstreams;
   return new Pipeline({
-    gate,
-    bodies,
+    ...{ gate, bodies, keptEvents, trust, ticker, reasoning, log },
     admitter: admission.admitter,
     failover: new Failover({
       forwarder,
@@ -146,10 +151,6 @@ function openPipeline({ config, incidents, log }: Foundation, parts: ServingPart
       attemptsMax: config.ATTEMPTS_MAX,
       workers: workerCount(config),
     }),
-    trust,
-    ticker,
-    reasoning,
-    log,
     node: nodeAddress(config.NODE_NAME, config.NODE_WORKER),
     limits: {
       bodyBytesMax: config.BODY_BYTES_MAX,

@@ -195,6 +195,26 @@ describe('what is not continued', () => {
   });
 });
 
+test('an answer that finds no room keeps nothing, and gives back what it had', () => {
+  const event = Buffer.from(data({ id: 'a', choices: [{ index: 0, delta: { content: 'x' } }] }));
+  let free = 2 * event.byteLength;
+  const room = {
+    take: (bytes: number) => bytes <= free && (free -= bytes) >= 0,
+    giveBack: (bytes: number) => (free += bytes),
+  };
+  const keep = (events: number) => {
+    const delivered = deliveredOf(askOf('chat'), { room });
+    for (let at = 0; at < events; at += 1) delivered?.keep(event);
+    return delivered;
+  };
+  expect([keep(3)?.canBeContinued, free]).toEqual([false, 2 * event.byteLength]);
+  const kept = keep(2);
+  expect([kept?.canBeContinued, kept?.text, free]).toEqual([true, 'xx', 0]);
+  kept?.drop();
+  kept?.keep(event);
+  expect([kept?.canBeContinued, free]).toEqual([false, 2 * event.byteLength]);
+});
+
 test('what the second upstream thinks first is dropped', () => {
   const ask = askOf('messages');
   const { text, delivered } = cutAfter(ask, 'anthropic', ['one and ']);

@@ -17,6 +17,20 @@ const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 /** Bounds the client's bytes of an answer that another upstream may be asked for again, some 60 tokens: few longer ones are repeated word for word, and every stream keeps them. */
 const REPEATED_BYTES_MAX = 16 * 1024;
 
+/** Bounds the events that all answers keep. */
+export interface KeptRoom {
+  /** Returns false where there is no room for so many more bytes. */
+  take(bytes: number): boolean;
+  giveBack(bytes: number): void;
+}
+
+/** Says how another upstream may end an answer. */
+interface Kept {
+  readonly isContinued?: boolean;
+  /** Is null where nothing bounds all answers together. */
+  readonly room?: KeptRoom | null;
+}
+
 /**
  * Holds what the client has received of one stream, read from the client's own bytes, so that it is the same for every upstream. Only an answer that is a
  * single plain text so far can be continued: no tool call, no thinking, no refusal, no second choice, and no finish.
@@ -25,6 +39,7 @@ export class Delivered {
   readonly protocol: 'chat' | 'messages';
   /** Is true when another upstream may write the rest of an answer of any length, and not only repeat a short one. */
   readonly isContinued: boolean;
+  readonly #room: KeptRoom | null;
   /** Holds error events that were kept back. */
   unsaid: Uint8Array = new Uint8Array();
   readonly #unread: Uint8Array[] = [];
@@ -38,9 +53,10 @@ export class Delivered {
   openBlock: number | null = null;
   nextBlock = 0;
 
-  constructor(protocol: 'chat' | 'messages', isContinued = true) {
+  constructor(protocol: 'chat' | 'messages', { isContinued = true, room = null }: Kept = {}) {
     this.protocol = protocol;
     this.isContinued = isContinued;
+    this.#room = room;
   }
 
   get text(): string {
@@ -61,11 +77,21 @@ export class Delivered {
 
   /** Keeps what the client gets; it is read when the answer breaks off. `bytes` are whole events, without an error. */
   keep(bytes: Uint8Array): void {
-    this.#bytes += bytes.byteLength;
-    if (this.#bytes <= (this.isContinued ? KEPT_BYTES_MAX : REPEATED_BYTES_MAX))
-      return void this.#unread.push(bytes);
+    if (!this.#isPlain) return;
+    const more = bytes.byteLength;
+    const bytesMax = this.isContinued ? KEPT_BYTES_MAX : REPEATED_BYTES_MAX;
+    if (this.#bytes + more > bytesMax || this.#room?.take(more) === false) return this.drop();
+    this.#bytes += more;
+    this.#unread.push(bytes);
+  }
+
+  /** Keeps nothing from here on: no other upstream can end the answer. */
+  drop(): void {
     this.#isPlain = false;
     this.#unread.length = 0;
+    this.#parts.length = 0;
+    this.#room?.giveBack(this.#bytes);
+    this.#bytes = 0;
   }
 
   #settle(): void {
@@ -161,7 +187,7 @@ function isEmpty(value: unknown): boolean {
 /** Returns a reader of what a stream of this request delivers; null where its answer must not be continued: structured output, thinking, several choices, tools of the provider. */
 export function deliveredOf(
   { protocol, body, choices, serverTools, isStream }: Ask,
-  isContinued = true,
+  kept: Kept = {},
 ): Delivered | null {
   if (!isStream || choices !== 1 || serverTools.length > 0) return null;
   if (protocol !== 'chat' && protocol !== 'messages') return null;
@@ -169,7 +195,7 @@ export function deliveredOf(
   // The client sent a prefill of its own: what follows it is no answer by itself.
   if (last['role'] === 'assistant') return null;
   const isRefused = protocol === 'chat' ? isStructuredChat(body) : isStructuredMessage(body);
-  return isRefused || asksForThinking(body) ? null : new Delivered(protocol, isContinued);
+  return isRefused || asksForThinking(body) ? null : new Delivered(protocol, kept);
 }
 
 function isStructuredChat(body: JsonRecord): boolean {

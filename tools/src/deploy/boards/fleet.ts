@@ -98,6 +98,14 @@ export const fleet: Board = {
       ],
     },
     {
+      title: 'Kept events',
+      description:
+        'Bytes that streams keep, so that another upstream can end them; 64 MiB a node at most.',
+      kind: 'timeseries',
+      unit: 'bytes',
+      queries: [['sum by (instance) (tollgate_kept_event_bytes)', '{{instance}}']],
+    },
+    {
       title: 'CPU',
       description: 'Cores used; a worker has one.',
       kind: 'timeseries',
