@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { usageFinalSchema } from '@tollgate/contracts';
 import { event, sse } from '../testing/chat-stream.ts';
@@ -69,6 +70,28 @@ describe('a JSON chat', () => {
       expect(seen?.incoming.headers[name]).toBeUndefined();
     expect(JSON.parse(seen?.body ?? '')).toMatchObject({ max_tokens: 4096 });
     expect(seen?.incoming.url).toBe('/v1/chat/completions');
+  });
+
+  test("Claude's output limit is the first that docs/translation.md names of those that are set", async () => {
+    const page = readFileSync(new URL('../../../../docs/translation.md', import.meta.url), 'utf8');
+    const row = /^\| (.*4096) \| `max_tokens` \|$/m.exec(page)?.[1] ?? '';
+    const names = [...row.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
+    expect(names).toEqual(['max_completion_tokens', 'max_tokens', 'default_output_tokens']);
+    const upstream = await upstreamOf((response) => json(response, {}, 500));
+    const limitWith = async (set: Record<string, number>) => {
+      const { default_output_tokens: ofModel, ...fields } = set;
+      const model = await node.addModel(
+        [{ baseUrl: upstream.baseUrl, protocol: 'anthropic' }],
+        ofModel === undefined ? {} : { default_output_tokens: ofModel },
+      );
+      await node.post('/v1/chat/completions', ask(model, fields));
+      return JSON.parse(upstream.requests.at(-1)?.body ?? '{}').max_tokens as number;
+    };
+    const set = names.map((name, at) => [name, 100 + at] as const);
+    const limits: number[] = [];
+    for (const from of [0, 1, 2, 3])
+      limits.push(await limitWith(Object.fromEntries(set.slice(from))));
+    expect(limits).toEqual([100, 101, 102, 4096]);
   });
 
   test('lowers the output limit to what the balance pays for', async () => {

@@ -110,11 +110,14 @@ const completionsRequestSchema = z.looseObject({
 });
 
 /** OpenAI refuses an empty text, alone and in a list (API reference, create embeddings). */
-const notEmpty = z.string().min(1);
+const notEmpty = z.string().min(1, 'The text is empty; send at least one character.');
 
 const embeddingsRequestSchema = z.looseObject({
   model,
-  input: z.union([notEmpty, listOf(notEmpty).min(1), tokens, listOf(tokens).min(1)]),
+  input: z.union([notEmpty, listOf(notEmpty).min(1), tokens, listOf(tokens).min(1)], {
+    error:
+      'Send a text, a list of texts, a list of tokens or a list of such lists, none of them empty.',
+  }),
   dimensions: z.int().min(1).nullish(),
   encoding_format: z.enum(['float', 'base64']).nullish(),
 });
