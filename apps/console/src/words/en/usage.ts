@@ -79,7 +79,7 @@ export const request = {
     no_token: 'without a valid provider token',
   },
   charge: 'Charge',
-  tokenClass: 'Tokens',
+  tokenClass: 'Class',
   count: 'Count',
   weight: 'Weight',
   charged: 'Charged',

@@ -78,7 +78,7 @@ export const request: typeof en.request = {
   answered: (status) => `返回 ${status}`,
   reasons: { resting: '失败后暂停中', full: '已达并发上限', no_token: '没有有效的提供商令牌' },
   charge: '计费',
-  tokenClass: 'Tokens',
+  tokenClass: '类别',
   count: '数量',
   weight: '权重',
   charged: '计费',

@@ -1,5 +1,6 @@
 import { shareLedgerPlane } from '../../../testing/ledger-plane-under-test.ts';
 import './suppliers.part.spec.ts';
+import './counted-calls.part.spec.ts';
 import './usage-logs.part.spec.ts';
 import './usage-store.part.spec.ts';
 import './usage-statistics.part.spec.ts';
