@@ -101,7 +101,7 @@ export const WITHOUT_FORM: Readonly<Record<string, string>> = {
 
 const NAME = /\bname(?:=|: )['"]([a-z][a-z0-9_]*)['"]/g;
 
-/** Is true for what forms draw from a table: weights of token classes, limits and their ceilings. */
+/** Returns true for what forms draw from a table: weights of token classes, limits and their ceilings. */
 export function isDrawn(field: string, limits: readonly string[]): boolean {
   return field.startsWith('weight_') || limits.includes(field.replace(/_ceiling$/, ''));
 }

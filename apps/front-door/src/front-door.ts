@@ -90,7 +90,7 @@ function decodedPath(pathname: string): string {
   }
 }
 
-/** Is true for /v1/* and the probes that coding clients send to find out whether a gateway is there (docs/design/protocols.md#keys-and-versions). */
+/** Returns true for /v1/* and the probes that coding clients send to find out whether a gateway is there (docs/design/protocols.md#keys-and-versions). */
 function isForNode(method: string | undefined, pathname: string): boolean {
   if (pathname === '/v1' || /^\/v1(?:beta)?\//.test(pathname)) return true;
   if (pathname === '/api/hello') return method === 'HEAD' || method === 'GET';

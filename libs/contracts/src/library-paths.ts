@@ -24,7 +24,7 @@ export function readLibraryPaths(text = ''): ReadonlySet<Replacement> {
 
 const chosen = readLibraryPaths(process.env['LIBRARY_PATHS']);
 
-/** Is true where this process takes the library's way instead of the replacement. */
+/** Returns true where this process takes the library's way instead of the replacement. */
 export function takesLibraryPath(replacement: Replacement): boolean {
   return chosen.has(replacement);
 }

@@ -72,7 +72,7 @@ export function authAbility(type: LaterAuth): `auth_${LaterAuth}` {
   return `auth_${type}`;
 }
 
-/** Is true for an upstream that no node refuses. `reported` are the protocols and further abilities that every node has. */
+/** Returns true for an upstream that no node refuses. `reported` are the protocols and further abilities that every node has. */
 export function isServed(
   { protocol, authType }: { protocol: UpstreamProtocol; authType: AuthType },
   reported: readonly string[],

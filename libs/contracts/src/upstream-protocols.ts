@@ -79,7 +79,7 @@ export function speaksAbility(protocol: UpstreamProtocol): `speaks_${UpstreamPro
   return `speaks_${protocol}`;
 }
 
-/** Is true for a protocol that no node refuses: those of the first release, and those that every node has reported to speak. */
+/** Returns true for a protocol that no node refuses: those of the first release, and those that every node has reported to speak. */
 export function isSpoken(protocol: UpstreamProtocol, reported: readonly string[]): boolean {
   return factsOf(protocol).isFirst === true || reported.includes(protocol);
 }
@@ -100,7 +100,7 @@ export function furtherEndpoints(protocol: UpstreamProtocol): readonly FurtherEn
   return factsOf(protocol).furtherEndpoints ?? [];
 }
 
-/** Is true for a protocol at whose addresses a missing version segment is a mistake. */
+/** Returns true for a protocol at whose addresses a missing version segment is a mistake. */
 export function isVersioned(protocol: UpstreamProtocol): boolean {
   return factsOf(protocol).isUnversioned !== true;
 }
@@ -115,7 +115,7 @@ export function addressFault(protocol: UpstreamProtocol, baseUrl: string): strin
   return factsOf(protocol).addressFault?.(new URL(baseUrl)) ?? null;
 }
 
-/** Is true for an address of the vendor itself; at any other there may be a gateway, or a server with fields of its own. */
+/** Returns true for an address of the vendor itself; at any other there may be a gateway, or a server with fields of its own. */
 export function isVendorsOwn(protocol: UpstreamProtocol, baseUrl: string): boolean {
   const { hostname, protocol: scheme } = new URL(baseUrl);
   return scheme === 'https:' && factsOf(protocol).vendorsHosts?.test(hostname) === true;

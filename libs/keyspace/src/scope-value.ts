@@ -9,7 +9,7 @@ export type NamedScopes = Readonly<Partial<Record<ScopeKind, string>>>;
 
 /** Reads no more of what a client names. */
 export const SCOPE_VALUE_BYTES_MAX = 256;
-/** Counts so many sessions of an account, and so many of its end users, each by itself: `budget-values.lua` has both. */
+/** Limits the sessions of an account, and its end users, that are counted each by itself: `budget-values.lua` has both. */
 export const SCOPE_VALUES_MAX = 10_000;
 const HASH_DIGITS = 31;
 

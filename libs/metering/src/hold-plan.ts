@@ -162,7 +162,7 @@ function affordableTextAt(request: HoldRequest, chargedTokens: number): number {
   return left < least ? -1 : Number(divideFloor(left - least, microsPerToken));
 }
 
-/** Is false where the model says neither how large its context window is nor what an input without a bound may cost: nothing could be held for it. */
+/** Returns false where the model says neither how large its context window is nor what an input without a bound may cost: nothing could be held for it. */
 export function isPromptBounded({
   ask: { prompt },
   model,

@@ -163,7 +163,7 @@ function identityFault(got: readonly TextEvent[], model: string): string | null 
   return [...spoken.values()].every((times) => times === 1) ? null : 'role stands more than once';
 }
 
-/** Is true when cutting one model value out of each leaves the same text. */
+/** Returns true when cutting one model value out of each leaves the same text. */
 function differsInModelOnly({ upstream, client, model }: Changed, given: string): boolean {
   const alias = JSON.stringify(model);
   for (let at = client.indexOf(alias); at !== -1; at = client.indexOf(alias, at + 1)) {

@@ -24,7 +24,7 @@ import { z } from 'zod';
 
 const CALLERS = 1_000;
 const AFFORDABLE = 100;
-/** Counts the tokens that the provider reports for one request. A report below the text of the prompt is doubted, and charges then differ. */
+/** Is the number of tokens that the provider reports for one request. A report below the text of the prompt is doubted, and charges then differ. */
 const PROMPT = 8;
 /** Is long beside the 1,000 tokens by which a hold bounds a prompt: the last request needs that much room. */
 const OUTPUT = 2_000;

@@ -5,7 +5,7 @@ import { CALENDAR } from '../../../apps/control-plane/src/testing/calendar-zones
 import { counts, setBudgets, settled } from '../../../libs/keyspace/test/budgets-of-tenant.ts';
 import { admitted, openAccount, openWorld, type World } from '../../../libs/keyspace/test/world.ts';
 
-/** Counts the periods that a live record has. */
+/** Is the number of periods that a live record has. */
 const RECORDED = 32;
 const CHARGE = 7;
 

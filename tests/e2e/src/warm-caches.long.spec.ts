@@ -12,7 +12,7 @@ import {
 } from '@tollgate/harness';
 import { z } from 'zod';
 
-/** Counts sessions of agents: each turn sends what was said so far and a little more, through any node of the fleet. */
+/** Is the number of sessions of agents: each turn sends what was said so far and a little more, through any node of the fleet. */
 const SESSIONS = 24;
 const TURNS = 8;
 const UPSTREAMS = 3;

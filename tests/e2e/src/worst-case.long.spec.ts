@@ -28,7 +28,7 @@ import {
 const KEYS = 4;
 const AT_ONCE = 48;
 const PROMPT_TOKENS = 7;
-/** Holds what a stream holds of its output before it has shown any. */
+/** Is the output that a stream holds before it has shown any. */
 const SLICE = 4_096;
 /** Is long enough that every request of a volley is admitted, or refused, before the first is charged. */
 const THINKING_MS = 3_000;

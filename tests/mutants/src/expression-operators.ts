@@ -37,7 +37,7 @@ const NEIGHBOURS: Readonly<Record<string, string>> = {
   every: 'some',
 };
 
-/** Is false where a choice between two expressions cannot be put: what is assigned to or called, a name, a link of an optional chain. */
+/** Returns false where a choice between two expressions cannot be put: what is assigned to or called, a name, a link of an optional chain. */
 export function canBeWrapped(node: Node): boolean {
   const { parent } = node;
   if (is.isIdentifier(node) && !isValue(node, parent)) return false;
@@ -50,7 +50,7 @@ export function canBeWrapped(node: Node): boolean {
   return !is.isPropertyAccessExpression(node) && !node.getText().includes('?.');
 }
 
-/** Is true for the part of `head.x`, `head[x]`, `head!` and `head()` that the rest hangs on. */
+/** Returns true for the part of `head.x`, `head[x]`, `head!` and `head()` that the rest hangs on. */
 function isHead(node: Node, parent: Node): boolean {
   return (
     (is.isCallExpression(parent) ||
@@ -131,7 +131,7 @@ function ownChanges(node: Node, file: SourceFile): Named[] {
     : [];
 }
 
-/** Is true for a figure beside others in a table of the module: a test of one more or less would only repeat it. */
+/** Returns true for a figure beside others in a table of the module: a test of one more or less would only repeat it. */
 function isFigureOfTable(node: Node): boolean {
   let isInObject = false;
   for (let at = node.parent; !is.isSourceFile(at); at = at.parent) {

@@ -5,7 +5,7 @@ import { forge } from './forge.ts';
 import type { Link } from './link.ts';
 import type { World } from './world.ts';
 
-/** Holds what a power loss may cost at most: a tick between two syncs, and the sync itself. */
+/** Limits what a power loss may cost: a tick between two syncs, and the sync itself. */
 const SYNCED_WITHIN_MS = 250;
 const LOSING_EVERY_MS = 10;
 const SYNCED_EVERY_MS = 1_000;

@@ -12,7 +12,7 @@ export function finalsOn(disk: SimulatedDisk): string[] {
   );
 }
 
-/** Is true also of a disk whose writes failed: what it did not take is kept in memory. */
+/** Returns true also of a disk whose writes failed: what it did not take is kept in memory. */
 export function hasFinal(disk: SimulatedDisk, rid: string): boolean {
   if (disk.hasFailed) return true;
   return journalsOf(disk).some((bytes) => {

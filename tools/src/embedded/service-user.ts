@@ -44,7 +44,7 @@ export function assertNamed(
   }
 }
 
-/** Is true when `user` may pass through every folder above `target`. Looks at mode bits only, so that an access list can only make us more careful. */
+/** Returns true when `user` may pass through every folder above `target`. Looks at mode bits only, so that an access list can only make us more careful. */
 export function isReachable(target: string, user: ServiceUser | undefined): boolean {
   if (!user) return true;
   for (let folder = path.dirname(path.resolve(target)); ; folder = path.dirname(folder)) {

@@ -9,7 +9,7 @@ import {
 } from './demo.ts';
 import { ensure, unlessDone } from './ensure.ts';
 
-/** Counts the requests that are sent in the first minute after the address is printed, then never again. */
+/** Is the number of requests that are sent in the first minute after the address is printed, then never again. */
 const REQUESTS = 300;
 const PAUSE_MS = 180;
 /** The second chat model's upstream fails for these requests: long enough for an alert and for its end to be seen. */

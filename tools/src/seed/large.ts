@@ -11,7 +11,7 @@ const ROUTES = 1_000;
 const ANTHROPIC_EVERY = 4;
 /** Every so many routes one is disabled. */
 const DISABLED_EVERY = 40;
-/** Counts the models that carry requests: most routes of a large installation rest. */
+/** Is the number of models that carry requests: most routes of a large installation rest. */
 const CALLED_MODELS = 6;
 const CALLS = 12;
 const PAGE_SIZE = 100;

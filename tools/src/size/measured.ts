@@ -3,7 +3,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { ROOT } from '../checkout.ts';
 
-/** Counts the events of the bench's streams (bench/src/hotpath/quick-upstream.ts). */
+/** Is the number of events of the bench's streams (bench/src/hotpath/quick-upstream.ts). */
 const BENCH_EVENTS = 64;
 const BENCH_KEYS = 1_000_000;
 

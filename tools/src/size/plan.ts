@@ -23,7 +23,7 @@ const REPORTS_A_SECOND = 0.5;
 const COMMANDS_A_REPORT = 10;
 /** Is the CPU of Redis for one command inside a function. */
 const COMMAND_US = 8;
-/** Counts `Connections` of the node; of a control plane its own and two of each of two queues. */
+/** Is the number of `Connections` of a node; a control plane has its own and two for each of two queues. */
 const CONNECTIONS_A_WORKER = 5;
 const CONNECTIONS_A_CONTROL_PLANE = 8;
 

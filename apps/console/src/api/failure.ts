@@ -56,7 +56,7 @@ function wordsOfFault(
   return fieldFaults.faults[code](Object.fromEntries(texts));
 }
 
-/** Is true for a refusal with this code. */
+/** Returns true for a refusal with this code. */
 export function isRefused(error: unknown, code: string): boolean {
   return error instanceof AdminRefusal && error.code === code;
 }

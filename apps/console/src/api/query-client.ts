@@ -11,7 +11,7 @@ function noticeEndOfSession(error: unknown): void {
     queryClient.setQueryData(meQuery.queryKey, null);
 }
 
-/** Is true for a broken connection and for 5xx, which may pass. A refusal of the server stays one. After one wait without an answer the person decides whether to wait again. */
+/** Returns true for a broken connection and for 5xx, which may pass. A refusal of the server stays one. After one wait without an answer the person decides whether to wait again. */
 function mayPass(error: unknown): boolean {
   if (error instanceof AdminRefusal) return error.status >= 500;
   return !(error instanceof DOMException && error.name === 'TimeoutError');

@@ -55,7 +55,7 @@ function issue(): TokenAnswer {
   return { status: 200, body: { access_token: token, expires_in: LIFE_S, token_type: 'Bearer' } };
 }
 
-/** Is true for a request with a token of this double. */
+/** Returns true for a request with a token of this double. */
 export function hasToken({ headers }: IncomingMessage): boolean {
   return issued.has((headers.authorization ?? '').replace(/^Bearer /, ''));
 }

@@ -4,7 +4,7 @@ interface Line {
   readonly isLive: boolean;
 }
 
-/** Holds the lines of many turns of a busy node. */
+/** Is room for the lines of many turns of a busy node. */
 const BLOCK_BYTES = 64 * 1024;
 /** UTF-8 needs at most so many bytes for a unit of a string's length. */
 const BYTES_OF_UNIT = 3;

@@ -14,7 +14,7 @@ interface Model {
   name: string;
 }
 
-/** Counts "say hello" in the template of the family that answers: 2 tokens of text, 7 beside it. */
+/** Is the size of "say hello" in the template of the family that answers: 2 tokens of text, 7 beside it. */
 export const PROMPT_TOKENS = 9;
 export const ask = (model: Model, more: object = {}) => ({
   model: model.name,

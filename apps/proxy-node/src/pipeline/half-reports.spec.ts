@@ -38,7 +38,7 @@ afterAll(async () => {
 });
 
 const BOUGHT = 10_000_000;
-/** Counts the tokens of the prompt's text. */
+/** Is the number of tokens of the prompt's text. */
 const PROMPT = 1_000;
 const PROMPT_TEXT = ' word'.repeat(PROMPT);
 const OUTPUT = 120;

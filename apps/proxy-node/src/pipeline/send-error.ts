@@ -40,7 +40,7 @@ export function refusedAnswer(
   return clientError(shape, describe(refusal, { rid, shape }).described);
 }
 
-/** Is true for an error that the gateway expects: everything else is a bug and is logged as one. */
+/** Returns true for an error that the gateway expects: everything else is a bug and is logged as one. */
 export function isExpected(error: unknown): boolean {
   return (
     error instanceof Refusal || error instanceof InvalidRequest || error instanceof UpstreamFailure

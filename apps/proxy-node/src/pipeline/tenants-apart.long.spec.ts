@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { letPass, until } from '@tollgate/harness';
 import { FAILURES, PROVOKING, seenBy, TenantsApart } from './tenants-apart-under-test.ts';
 
-/** Counts the requests that each account that provokes failures sends: 30 a second. */
+/** Is the number of requests that each account that provokes failures sends: 30 a second. */
 const PROVOKED = 240;
 const EVERY_MS = 1_000 / 30;
 /** So many other accounts send requests meanwhile. */

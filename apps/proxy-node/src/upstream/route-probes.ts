@@ -27,7 +27,7 @@ import type { RouteRef } from './upstream-health.ts';
 
 /** One output token arrives within this time unless the provider is down. */
 const PROBE_MS = 15_000;
-/** Counts the tokens of the fixed bodies and their template, for a probe that reports no usage. */
+/** Is the number of tokens of the fixed bodies and their template, for a probe that reports no usage. */
 const PROMPT_TOKENS = 16;
 
 /** Holds the result of a probe and the amount that its provider may bill the installation; no customer pays it. */

@@ -80,7 +80,7 @@ export function closeRedis(connection: RedisConnection): void {
   if (connection.status !== 'end') connection.disconnect();
 }
 
-/** Is true when a command sent now can be answered; of a cluster, by at least one primary. */
+/** Returns true when a command sent now can be answered; of a cluster, by at least one primary. */
 export function isRedisReachable(connection: RedisConnection): boolean {
   if (!(connection instanceof Cluster)) return connection.status === 'ready';
   // `wait`: nothing was asked of this primary yet, so it was not connected to.
@@ -94,7 +94,7 @@ export function isRedisReachable(connection: RedisConnection): boolean {
 const UNANSWERED =
   /^(?:Too many Cluster redirections\. Last error: (?:\w+: )?)?(?:Connection is closed|Command timed out|Command aborted due to connection close|Reached the max retries per request|Stream isn't writeable|Cluster isn't ready|Cluster is ended|Failed to refresh slots cache|None of startup nodes is available)/;
 
-/** Is true when a call failed because Redis did not answer. An error that it answered with, and a fault of our own, are no silence. */
+/** Returns true when a call failed because Redis did not answer. An error that it answered with, and a fault of our own, are no silence. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof Error && UNANSWERED.test(error.message);
 }

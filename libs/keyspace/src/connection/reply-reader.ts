@@ -70,7 +70,7 @@ export function isWrongType(error: unknown): error is Error {
   return error instanceof Error && error.message.startsWith('WRONGTYPE');
 }
 
-/** Is true for a record that Tollgate's functions cannot have written: a field of it, or its type, is another program's. */
+/** Returns true for a record that Tollgate's functions cannot have written: a field of it, or its type, is another program's. */
 export function isUnreadable(error: unknown): boolean {
   return error instanceof UnexpectedReply || isWrongType(error);
 }

@@ -190,7 +190,7 @@ export class FunctionLibrary {
   }
 }
 
-/** Is true where Redis' user may not load: who runs functions need not be who may load them. */
+/** Returns true where Redis' user may not load: who runs functions need not be who may load them. */
 function isForbidden(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOPERM');
 }

@@ -1,4 +1,4 @@
-/** Is true when a key's `allowed_models` allows the model, as admission reads it (lua/shared/globs.lua): comma-separated, `*` the only wildcard; '' and '*' allow every model. */
+/** Returns true when a key's `allowed_models` allows the model, as admission reads it (lua/shared/globs.lua): comma-separated, `*` the only wildcard; '' and '*' allow every model. */
 export function isModelAllowed(list: string, name: string): boolean {
   const patterns = list.split(',').map((pattern) => pattern.trim());
   if (list.trim() === '') return true;

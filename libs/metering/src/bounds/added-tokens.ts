@@ -2,9 +2,9 @@ import type { ImageInput } from './image-bounds.ts';
 import { promptBoundOf } from './prompt-bounds.ts';
 import { toolTokens } from './tool-bounds.ts';
 
-/** Counts the tokens that separate an image from the text around it. */
+/** Is the number of tokens that separate an image from the text around it. */
 const TOKENS_PER_IMAGE_MARK = 8;
-/** Counts the tokens that a template puts around the definition of a tool. */
+/** Is the number of tokens that a template puts around the definition of a tool. */
 const TOKENS_PER_TOOL = 32;
 
 interface AddedInput {

@@ -31,7 +31,7 @@ export function thinkingConfig(body: JsonRecord, model: string): JsonRecord {
   };
 }
 
-/** Is true from the third generation on: https://ai.google.dev/gemini-api/docs/thought-signatures */
+/** Returns true from the third generation on: https://ai.google.dev/gemini-api/docs/thought-signatures */
 export function needsSignatures(model: string): boolean {
   return versionOf(model) >= 3;
 }

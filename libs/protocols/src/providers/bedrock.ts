@@ -42,7 +42,7 @@ export const bedrock: Provider = {
   readUsage: ({ usage }) => readConverseUsage(usage),
 };
 
-/** Is true for `us.anthropic.claude-haiku-4-5-20251001-v1:0`, or an ARN that ends so. */
+/** Returns true for `us.anthropic.claude-haiku-4-5-20251001-v1:0`, or an ARN that ends so. */
 function isClaude(model: string): boolean {
   return /(?:^|[./])anthropic\.claude/.test(model);
 }

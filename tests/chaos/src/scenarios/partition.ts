@@ -27,7 +27,7 @@ const CHECKPOINT_MS = 5_000;
 const STREAMS_PER_PROTOCOL = 2;
 const STREAM_TOKENS = 190;
 const TOKEN_EVERY_MS = 400;
-/** Counts the charged tokens of a token: the model's weights. */
+/** Is the number of charged tokens of a token: the model's weights. */
 const WEIGHT = 1;
 /** Leaves little beside the long streams' holds: other requests that spend from this balance use it up. */
 const TIGHT_TOKENS = 1_200;

@@ -29,7 +29,7 @@ import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
 import { createTarget } from '../create-target.ts';
 
 const SECONDS = 60;
-/** Counts the requests that complete before the backup is taken. */
+/** Is the number of requests that complete before the backup is taken. */
 const CALM_REQUESTS = 300;
 const AWAY_MS = 5_000;
 const RENEWAL_GAP_MS = 1_500;

@@ -21,7 +21,7 @@ import { createTarget } from '../create-target.ts';
 const STREAMS = 1_000;
 const SECONDS = 60;
 const EVERY_MS = 1_000;
-/** Counts streams that go to the upstream without a node, at the same time: what the machine itself adds. */
+/** Is the number of streams that go to the upstream without a node, at the same time: what the machine itself adds. */
 const DIRECT_STREAMS = 20;
 const OPENED_AT_ONCE = 20;
 const OPENED_EACH_SECOND = 200;

@@ -98,7 +98,7 @@ function countWords(text: string): number {
   return text.split(' ').filter(Boolean).length;
 }
 
-/** Is true for exactly one beginning and one end: nothing of another attempt is beside the answer. */
+/** Returns true for exactly one beginning and one end: nothing of another attempt is beside the answer. */
 function hasStreamEnd(text: string, protocol: Protocol): boolean {
   const [begin, end] =
     protocol === 'chat'

@@ -80,7 +80,7 @@ function isChanged({ queryKey }: Query, { topics, userId }: Change): boolean {
   return topics.includes(String(queryKey[0])) && !isOfAnother(queryKey, userId);
 }
 
-/** Is true when something happened to another account than the one that a question names: it stays answered. */
+/** Returns true when something happened to another account than the one that a question names: it stays answered. */
 function isOfAnother(queryKey: readonly unknown[], userId: number | undefined): boolean {
   if (userId === undefined) return false;
   return queryKey.some((part) => {

@@ -19,7 +19,7 @@ import { tooManyRows } from '../bulk/bulk-words.ts';
 import { ReviewDialog } from '../bulk/review-dialog.tsx';
 import { MANY_WORDS } from './many-words.ts';
 
-/** Counts the models of one part of the dialog. */
+/** Is the number of models of one part of the dialog. */
 const PART = 25;
 const AMOUNT = { inputMode: 'decimal', autoComplete: 'off' } as const;
 

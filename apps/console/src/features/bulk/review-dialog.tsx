@@ -12,7 +12,7 @@ import { Table, type Column } from '../../ui/tables/table.tsx';
 import { useSpeech, type Speech } from '../../words/words.ts';
 import { BULK_WORDS } from './bulk-words.ts';
 
-/** Counts the steps of one part of the dialog. */
+/** Is the number of steps of one part of the dialog. */
 const PART = 50;
 
 interface ReviewDialogProps {

@@ -18,7 +18,7 @@ export function paceOf({ tokens, usedInDay }: { tokens: number; usedInDay: numbe
 
 const DAYS_NEAR = 3;
 
-/** Is true where a person should act soon. */
+/** Returns true where a person should act soon. */
 export function isNear(pace: Pace): boolean {
   return (
     pace.kind === 'empty' ||

@@ -7,7 +7,7 @@ import { colorOf } from '../../ui/charts/series.ts';
 export type CountMeasure = 'charge' | 'requests' | 'errors';
 export type LatencyMeasure = 'duration_ms' | 'first_token_ms';
 
-/** Counts the series that have distinct colours; the rest is one grey. */
+/** Is the number of series that have distinct colours; the rest is one grey. */
 const SERIES_MAX = 7;
 
 type Counted = CountMeasure | TokenField;

@@ -8,7 +8,7 @@ import { useWords, type Words } from '../../words/words.ts';
 import { totalsOf, type GroupTotals } from './course.ts';
 import { useGroupName } from './group-name.ts';
 
-/** Counts the groups of one part. */
+/** Is the number of groups of one part. */
 const PART = 50;
 
 /** Shows the figures behind a chart, in its colours. */

@@ -128,7 +128,7 @@ function cellClass<Row>({ align, from }: Column<Row>): string {
   return `px-2 py-1.5 sm:px-3 first:pl-4 last:pr-4 ${align === 'right' ? 'tabular text-right' : 'text-left'} ${from ? FROM[from] : ''}`;
 }
 
-/** Is false on links, buttons and marked text in a row, which keep their own meaning. */
+/** Returns false on links, buttons and marked text in a row, which keep their own meaning. */
 function isPlainClick(event: MouseEvent<HTMLElement>): boolean {
   const isOnControl =
     event.target instanceof Element && event.target.closest('a,button,input,select,label') !== null;

@@ -163,7 +163,7 @@ async function tryAll(token: string): Promise<{ secrets: Secret[]; tried: string
   return { secrets, tried };
 }
 
-/** Is true when a secret opens the administration: as a token, or as the password of the account that it came with. */
+/** Returns true when a secret opens the administration: as a token, or as the password of the account that it came with. */
 async function opensAsAdministrator({ id, text }: Secret): Promise<boolean> {
   if ((await as(text)('GET', '/users')).status === 200) return true;
   const [row] = await plane.dataSource.query('SELECT username FROM users WHERE id = $1', [id]);

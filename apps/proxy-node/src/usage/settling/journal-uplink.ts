@@ -16,7 +16,7 @@ import { SYSTEM_TIMERS, type Timers } from '../../timers.ts';
 const GATHER_MS = 50;
 const RETRY_MS = 2_000;
 const TIMEOUT_MS = 15_000;
-/** Counts the bytes of `{"finals":[]}` around them. */
+/** Is the number of bytes of `{"finals":[]}` around them. */
 const FRAME_BYTES = 64;
 
 export interface JournalUplinkOptions {
