@@ -66,7 +66,7 @@ export const restingCredentialSchema = z.strictObject({
   id: z.number().int().nonnegative(),
   /** Names the kind of its last failure. */
   why: z.string().max(32),
-  /** For all accounts; 0 where only some have to wait. */
+  /** Is the time for which all accounts have to wait; 0 where only some have to. */
   open_for_ms: z.number().int().nonnegative(),
   accounts_resting: z.number().int().nonnegative(),
 });

@@ -3,7 +3,7 @@ import type { Timers } from '../timers.ts';
 
 interface Due {
   atMs: number;
-  /** Is null for an act that runs once. */
+  /** Is the time between two runs; null for an act that runs once. */
   everyMs: number | null;
   act: () => void;
 }

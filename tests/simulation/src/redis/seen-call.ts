@@ -34,7 +34,7 @@ export interface BudgetMove {
   held: number;
 }
 export interface SeenEvent {
-  /** Is `rid:seq`. */
+  /** Names the event as `rid:seq`. */
   name: string;
   seq: string;
   delta: number;

@@ -1,5 +1,5 @@
 export interface GaugeProps {
-  /** Holds what is there, of `whole`. */
+  /** Is the part of `whole` that is there. */
   part: number;
   whole: number;
   /** Holds what is set aside, within `part`. */

@@ -3,7 +3,7 @@ import type { RouteTable } from '../openapi/route-table.ts';
 import { Refusal } from '../http/refusal.ts';
 
 interface KnownMethods {
-  /** Returns the first path segments below which routes exist, except those in `outside`. */
+  /** Is the first path segment of all routes, except those whose first segment is in `outside`. */
   prefix: string;
   outside: ReadonlySet<string>;
   routes: RouteTable;
