@@ -17,7 +17,7 @@ export function embeddingsAnswer(request: DemoRequest, promptTokens: number): un
   };
 }
 
-/** Returns the same vectors, as floats. */
+/** Returns the vectors of `embeddingsAnswer` as floats. */
 export function vectorsOf(input: unknown): number[][] {
   return inputsOf(input).map((each) => vectorOf(JSON.stringify(each)));
 }

@@ -95,7 +95,7 @@ export function hasEmbeddings(protocol: UpstreamProtocol): boolean {
 export const FURTHER_ENDPOINTS = ['responses', 'completions', 'threads'] as const;
 export type FurtherEndpoint = (typeof FURTHER_ENDPOINTS)[number];
 
-/** Returns those that a server of this protocol may have. */
+/** Returns the further endpoints that a server of this protocol may have. */
 export function furtherEndpoints(protocol: UpstreamProtocol): readonly FurtherEndpoint[] {
   return factsOf(protocol).furtherEndpoints ?? [];
 }

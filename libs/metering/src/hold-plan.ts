@@ -195,7 +195,7 @@ function promptTokensOf(request: HoldRequest, textTokens = textTokensOf(request)
   return isSentEnough ? smaller(sent, window) : window;
 }
 
-/** Returns the same without the provider's own words: they are not the caller's, and their bound is far above what most providers add. */
+/** Bounds the prompt without the provider's own words: they are not the caller's, and their bound is far above what most providers add. */
 function sentTokensOf(
   request: HoldRequest,
   textTokens: number,

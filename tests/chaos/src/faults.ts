@@ -43,7 +43,7 @@ const PAUSE_MAX_MS = 4_000;
 const CUT_MAX_MS = 6_000;
 const LONG_SHARE = 0.1;
 const LONG_MS = 9_000;
-/** Is about what Redis writes within its second between two fsyncs under this load. */
+/** Is about the number of bytes that Redis writes under this load within the second between two fsyncs. */
 const AOF_CUT_MAX_BYTES = 48 * 1024;
 /** Is the share of faults that hit all primaries of a cluster when they could hit one. */
 const ALL_SHARE = 0.3;

@@ -16,7 +16,7 @@ import { Wiretap, type Call } from './wiretap.ts';
 export const CONTINUES = /"previous_message_id":\s*"msg_tg/;
 
 const TOKENS = 50_000_000;
-/** A prompt never fits into this. */
+/** Is a balance into which no prompt fits. */
 const TOO_FEW_TOKENS = 1;
 
 /** Has one node, and for each protocol a model that only the named protocol's upstream serves; `native` is of an openai upstream that speaks /v1/responses, `threads` of an anthropic one that keeps threads. */

@@ -17,7 +17,7 @@ const ROLES = Object.keys(ROLE_NAMES) as Role[];
 /** Holds the address of a database as each role has it. */
 export type RoleUrls = Record<Role, string>;
 
-/** Holds the same where the one that runs may do everything. */
+/** Holds the addresses of the roles; the runtime's alone where that role does everything. */
 export interface DatabaseUrls {
   /** Is DATABASE_URL of control planes. */
   runtime: string;

@@ -26,9 +26,9 @@ export interface RedisSettings {
   isPersistent?: boolean;
   /** Names the process; `redis` unless there are several. */
   name?: string;
-  /** Makes it a member of a Redis Cluster, with this port for the cluster's own bus. */
+  /** Is the port of the cluster's own bus; with it the server is a member of a Redis Cluster. */
   busPort?: number;
-  /** Makes it a replica of the server on this port, with the same password. */
+  /** Is the port of the server whose replica this one is; it has the same password. */
   replicaOf?: number;
   /** A sentinel watches it and writes into its configuration who is whose replica: what is there already stays. */
   isWatched?: boolean;

@@ -40,7 +40,7 @@ export const keyWindowsQuery = (id: number) =>
     queryFn: () => dataOf(client.GET('/admin-api/keys/{id}/windows', { params: { path: { id } } })),
   });
 
-/** Reads the same of several keys, in one request. */
+/** Reads the windows of several keys, in one request. */
 export const keysWindowsQuery = (ids: readonly number[]) =>
   queryOptions({
     queryKey: ['keys', 'windows', ids],

@@ -57,7 +57,7 @@ export function limitValues<Value>(valueOf: (name: LimitName) => Value): Record<
   >;
 }
 
-/** Returns the same under the names that the ceilings of an account have. */
+/** Returns one value for each limit, under the name of an account's ceiling (`rpm_ceiling`). */
 export function ceilingValues<Value>(valueOf: (name: LimitName) => Value) {
   return Object.fromEntries(
     KEY_LIMITS.map(({ name }) => [`${name}_ceiling`, valueOf(name)]),

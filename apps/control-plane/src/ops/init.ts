@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { configSchema } from '../config.ts';
 import { EXIT, say, UsageError, type Call, type Command } from './command.ts';
 
-/** In the packed folder it is at the same place. */
+/** The packed folder has the file at the same place. */
 const USERS_FILE = path.join(import.meta.dirname, '../../../../deploy/redis/users.acl');
 /** Equals the largest number of pods that the chart's autoscaling may request. */
 const PODS = 12;

@@ -157,7 +157,7 @@ function greaterSide(earlier: ReportedUsage, later: ReportedUsage, side: UsageSi
   return tokensOf(earlier) > tokensOf(later) ? earlier : later;
 }
 
-/** Returns the same prompt, with the output of both. */
+/** Returns the usage with its own prompt, and the output of both. */
 export function withMoreOutput(usage: TokenUsage, more: OutputUsage): TokenUsage {
   return usageOf(
     ({ key, side }) => usage[key] + (side === 'output' ? (more as TokenUsage)[key] : 0),
@@ -175,7 +175,7 @@ export function isSamePrompt(one: TokenUsage, other: TokenUsage): boolean {
   return [...PROMPT_KEYS, ...CALL_KEYS].every((key) => one[key] === other[key]);
 }
 
-/** Returns the same with no informative class above its parent. */
+/** Returns the usage with no informative class above its parent. */
 export function withSoundParts(usage: TokenUsage): TokenUsage {
   const sound = { ...usage };
   for (const [key, parent] of PARTS) sound[key] = Math.min(usage[key], usage[parent]);

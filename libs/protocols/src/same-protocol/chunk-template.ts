@@ -232,7 +232,7 @@ function stringEnd(bytes: Buffer, start: number): number {
   return -1;
 }
 
-/** Returns the same for the padding behind the text that ends at `textEnd`. */
+/** Returns the offset of the quote that ends the padding behind the text that ends at `textEnd`; -1 when there is none. */
 function paddingEnd(bytes: Buffer, textEnd: number, middle: Buffer): number {
   if (textEnd === -1 || !hasAt(bytes, textEnd, middle)) return -1;
   return stringEnd(bytes, textEnd + middle.length);

@@ -10,7 +10,7 @@ export interface ClientRecord {
   ending: 'completed' | 'hung_up' | 'refused' | 'broken' | 'unreached';
   /** Counts the generated tokens the client received whole. */
   deliveredTokens: number;
-  /** Counts those tokens that were received in the last moments before the end. */
+  /** Counts the generated tokens that were received in the last moments before the end. */
   recentTokens: number;
 }
 

@@ -19,7 +19,7 @@ export interface Measured {
   direct: ChunkDelays;
   rssPerStream: number;
   rssAtPeak: number;
-  /** Comes from one histogram, from the moment all were open. */
+  /** Is the p99 of the event loop's delay from the moment at which all streams were open, from one histogram. */
   loopP99Ms: number;
   /** Is the most since the node started. */
   loopWorstMs: number;

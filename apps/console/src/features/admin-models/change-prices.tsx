@@ -24,7 +24,7 @@ const INPUT =
   'h-7 w-28 rounded-md border border-line-strong bg-surface px-2 text-right text-body tabular text-text hover:border-text-3 aria-invalid:border-bad';
 
 interface ChangePricesProps {
-  /** Holds those that the list shows: its filters choose. */
+  /** Holds the models that the list shows: its filters choose. */
   of: readonly Model[];
   isOpen: boolean;
   onClose: () => void;

@@ -159,7 +159,7 @@ function UsersBar({
 /** More are behind a link: the list itself stays in sight. */
 const PENDING_SHOWN = 5;
 
-/** Lists those who wait for approval, wherever they are in the list. */
+/** Lists the accounts that wait for approval, wherever they are in the list. */
 function PendingUsers() {
   const { words, locale } = useSpeech();
   const { overview } = words.admin;

@@ -167,7 +167,7 @@ function useKeys(accountId: number | undefined): Option[] {
   return (data?.data ?? []).map(({ id, name }) => ({ value: String(id), label: name }));
 }
 
-/** Lists those that served requests in the range: others would find nothing. */
+/** Lists the upstreams that served requests in the range: others would find nothing. */
 function useUsedUpstreams(accountId: number | undefined): Option[] {
   const range = useTimeRange();
   const { usage } = useWords();

@@ -31,7 +31,7 @@ export function useTimeRange(): TimeRange {
   return named(useSearchState(rangeSearch)[0]);
 }
 
-/** Returns the same before the page is open. */
+/** Returns the time range of an address before its page is open. */
 export function rangeOf(search: PageAddress['search']): TimeRange {
   return named(rangeSearch.parse(search));
 }

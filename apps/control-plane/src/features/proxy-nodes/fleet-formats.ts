@@ -17,7 +17,7 @@ const GONE_MS = 30_000;
 @Injectable()
 export class FleetFormats implements OnApplicationShutdown {
   private readonly instance = randomUUID();
-  /** The last report of each process, and when it was first seen here to say it, by this process' monotonic clock. */
+  /** Holds the last report of each process, and when it was first seen here, by this process' monotonic clock. */
   private readonly seen = new Map<string, { reportedAt: number; seenAtMs: number }>();
 
   constructor(private readonly fleet: FleetStore) {}

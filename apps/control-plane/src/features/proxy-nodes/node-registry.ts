@@ -68,7 +68,7 @@ export class NodeRegistry extends BackgroundService {
     return this.observe(await this.repository.fleet());
   }
 
-  /** Does the same for looks that are repeated: its answer may be some milliseconds older than the call, and `isSilent` older than that. */
+  /** Looks at Redis for checks that are repeated: the answer may be some milliseconds older than the call, and `isSilent` older than that. */
   async lookAgain(): Promise<KnownFleet> {
     return this.observe(await this.repository.fleetAgain());
   }

@@ -65,7 +65,7 @@ export class ClosedBalances extends Watch {
     return found;
   }
 
-  /** Returns those whose balance in Redis equals the ledger's and of which no request holds anything. */
+  /** Returns the subscriptions whose balance in Redis equals the ledger's and of which no request holds anything. */
   private async exactlyIn(refs: readonly SubscriptionRef[]): Promise<BalanceMark[]> {
     const all = await Promise.all(refs.map((ref) => this.records.mark(ref).catch(unreadable)));
     const marks = all

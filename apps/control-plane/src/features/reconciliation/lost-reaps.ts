@@ -59,7 +59,7 @@ export class LostReaps {
     );
   }
 
-  /** Returns those that PostgreSQL does not know. */
+  /** Returns the reaped requests that PostgreSQL has neither booked nor set aside. */
   private async unbooked(shard: string, rids: readonly string[]): Promise<string[]> {
     const charged = await chargedOf(this.dataSource, rids);
     const open = rids.filter((rid) => !charged.has(rid));

@@ -24,7 +24,7 @@ const EVERY_MS = 5 * 60_000;
 const RETRY_MS = 30_000;
 /** Is the pause between the two readings that must agree, in ms. */
 const PAUSE_MS = 5_000;
-/** Is the same pause where a person waits for the result. */
+/** Is the pause between the two readings where a person waits for the result. */
 const SHORT_PAUSE_MS = 1_000;
 /** A single subscription waits at most this long for a round of another replica, and for usage that does not arrive. */
 const COMPARED_WITHIN_MS = 20_000;

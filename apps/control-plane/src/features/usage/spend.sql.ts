@@ -37,7 +37,7 @@ export const PRICES_OF_MONTH = pricesOf(day, IN_MONTH);
 export const spendOfMonth = (userId: string): string =>
   `(SELECT ${spendOf(priceBefore('u.model_id', endOf(day, 'u.day')))} FROM ${day.rollups} u WHERE u.user_id = ${userId} AND ${IN_MONTH})`;
 
-/** Writes SQL for the same of all accounts that used something, as rows of `user_id` and `spend`. */
+/** Writes SQL for what each account that used something spent in 30 days, as rows of `user_id` and `spend`. */
 export const spentInMonth = (prices: readonly string[]): string =>
   `(SELECT u.user_id, ${spendOf('prices.price')} AS spend FROM ${day.rollups} u ${joinPrices(day, prices)} WHERE ${IN_MONTH} GROUP BY u.user_id)`;
 

@@ -46,13 +46,13 @@ export class OutputCeiling {
     return Math.min(bytes, Math.max(PIECE_BYTES, this.#sureTokens));
   }
 
-  /** The stream is to be ended. What came before its finish ends by itself. */
+  /** Returns true when the stream has passed its ceiling and must be ended. A stream that has its finish ends by itself, unless text follows. */
   isPassed(): boolean {
     if (this.#hasFinish) return this.#isFinishFalse && this.#isShownBeyond();
     return this.#isShownBeyond() || this.isReportBeyond();
   }
 
-  /** The upstream itself has reported more before its finish. */
+  /** Returns true when the upstream itself has reported more than the ceiling before its finish. */
   isReportBeyond(): boolean {
     const usage = this.#parts.reported()?.usage ?? null;
     if (usage === this.#known || this.#hasFinish) return this.#isReportBeyond;
