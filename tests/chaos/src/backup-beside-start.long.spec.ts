@@ -66,7 +66,7 @@ test('a control plane starts, and requests and their list are answered by anothe
   const env = { PATH: process.env.PATH, ...opsEnvironment(tollgate.services.databaseUrls) };
   backup = execFile(process.execPath, [OPS, 'backup', folder], { env });
   await until('the backup reads the requests', isLocked, LOCKED_WITHIN_MS);
-  // Its transaction keeps the locks for as long as this test needs.
+  // The transaction of the stopped backup keeps the locks for as long as this test needs.
   backup.kill('SIGSTOP');
   load.times.length = 0;
   await tollgate.restart('control-plane-2');

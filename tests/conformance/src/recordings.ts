@@ -30,7 +30,7 @@ export interface Recording {
 
 const PROTOCOLS = ['chat', 'messages', 'embeddings'] as const;
 const FORMS = ['json', 'stream'] as const;
-/** Answers of endpoints the gateway serves by itself. */
+/** Names the endpoints that the gateway serves by itself. */
 const OWN_ENDPOINTS = new Set(['count_tokens']);
 
 const headerFile = z.looseObject({

@@ -7,7 +7,7 @@ const KILL_WAIT_MS = 5_000;
 /** Describes how a process is asked to end: each signal gets its time, then SIGKILL goes to its whole process group. */
 export interface Termination {
   readonly steps: readonly { readonly signal: NodeJS.Signals; readonly graceMs: number }[];
-  /** Others keep their data in it: it ends after them. */
+  /** Is true for a process in which others keep their data: it ends after them. */
   readonly isLast?: boolean;
 }
 

@@ -2,7 +2,7 @@ import type { Credentials, StartFile } from './start-file.ts';
 
 export interface StartView {
   isTerminal?: boolean | undefined;
-  /** Names of accounts whose stored password no longer works. */
+  /** Holds the names of accounts whose stored password no longer works. */
   changed?: ReadonlySet<string>;
 }
 

@@ -1,5 +1,5 @@
 interface Line {
-  /** Its place after its last byte. */
+  /** Is the offset behind the last byte of the line. */
   readonly end: number;
   readonly isLive: boolean;
 }

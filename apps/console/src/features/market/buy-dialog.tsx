@@ -26,7 +26,7 @@ export interface BuyTarget {
 const FIRST_TOKENS = '1000000';
 const FIRST_AMOUNT = '10';
 
-/** Tokens or money, what it costs and what remains: all of it before the button. */
+/** Asks for tokens or money, and shows before the button what they cost and what remains. */
 export function BuyDialog({
   target,
   userId,

@@ -101,7 +101,7 @@ export class SnapshotRepository {
     return row === undefined ? null : headRow.parse(row);
   }
 
-  /** Reads both in one statement, for a check each second by each replica: see `repeatedLook`. */
+  /** Reads settings and newest version in one statement, for a check each second by each replica: see `repeatedLook`. */
   async settingsAndLatest(
     dataSource: DataSource,
   ): Promise<{ settings: FleetSettings; latest: SnapshotHead | null }> {
