@@ -12,6 +12,7 @@ import { toSafeInteger } from '../../platform/database/columns.ts';
 import { prepared } from '../../platform/database/prepared.ts';
 import { repeatedLook } from '../../platform/database/repeated-looks.ts';
 import { beforeCommit } from '../../platform/database/transactions.ts';
+import { withoutDeletedCredentials } from './deleted-credentials.ts';
 import { readRoutingRows } from './read-routing-rows.sql.ts';
 
 /** Older versions are deleted: a document has kilobytes to megabytes, and a rollback of a thousand changes is not expected. */
@@ -163,16 +164,17 @@ export class SnapshotRepository {
     return head;
   }
 
-  /** Publishes an old document again under a new number and pins it. */
+  /** Publishes an old document again under a new number, without the credentials that were deleted since, and pins it. */
   async restore(
     tx: EntityManager,
     {
-      document,
+      document: earlier,
       rollbackOf,
       createdBy,
     }: { document: SnapshotDocument; rollbackOf: number; createdBy: number },
   ): Promise<SnapshotHead> {
     await this.settings(tx, { isLocked: true });
+    const document = withoutDeletedCredentials(earlier, await readRoutingRows(tx));
     const head = await this.append(tx, { document, rollbackOf, createdBy, versionFloor: 0 });
     await tx.query('UPDATE fleet_settings SET pinned_version = $1', [head.version]);
     return head;
