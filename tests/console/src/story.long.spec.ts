@@ -2,6 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createRoutedModel, type RoutedModel } from '@tollgate/harness';
 import { browser, startStage, WITHOUT, type Stage, type Visitor } from './stage.ts';
 
+/** Every prompt is longer than the tier's threshold. */
+const TIER = {
+  ...{ weight_input: '2', weight_output: '8' },
+  ...{ weight_cache_read: '1', weight_cache_write: '1' },
+};
 const USERNAME = 'story';
 const PASSWORD = 'a sentence to remember';
 const START_MS = 120_000;
@@ -18,6 +23,7 @@ const STORY_MS = 180_000;
       name: 'story-model',
       price_per_million: '2',
       weight_output: '4',
+      tiers: [{ above_prompt_tokens: 1, weights: TIER }],
     });
     await stage.tollgate.admin.syncAll();
     visitor = await stage.open();
@@ -66,6 +72,7 @@ const STORY_MS = 180_000;
       await button('Subscribe').click();
       await dialog.getByText('USD 48.00').waitFor();
       await dialog.getByText('USD 2.00').waitFor();
+      await dialog.getByText('above 1 prompt tokens: Input counts 2×, Output counts 8×').waitFor();
       await dialog.getByRole('button', { name: 'Subscribe' }).click();
       await page.getByText('1,000,000 tokens of story-model bought').waitFor();
       expect(await balanceOf(stage, userId)).toBe('48');
@@ -89,6 +96,7 @@ const STORY_MS = 180_000;
         .getByRole('row')
         .filter({ hasText: /^(Input|Output|Cache)/ })
         .allInnerTexts();
+      await page.getByText('Weights of prompts above 1 tokens').waitFor();
       const total = page.getByRole('row').filter({ hasText: 'Tokens charged' });
       expect(lines).toHaveLength(4);
       expect(lastFigure(await total.innerText())).toBe(

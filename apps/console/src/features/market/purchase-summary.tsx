@@ -4,11 +4,12 @@ import type { PriceTag } from '../../api/models.ts';
 import { Count, Money } from '../../ui/figures.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { useSpeech } from '../../words/words.ts';
+import { Weights } from './weights.tsx';
 
 /** Is a request people can picture, to give a number of tokens a meaning. */
 const EXAMPLE = { input: 1_000, output: 250 };
 
-/** Shows what a purchase comes to, line by line, as the server would book it. */
+/** Shows what a purchase comes to, line by line, as the server would book it, and how the tokens are charged. */
 export function PurchaseSummary({
   of: preview,
   price,
@@ -38,8 +39,11 @@ export function PurchaseSummary({
           </span>
         </Line>
       </dl>
+      <p className="mt-2 border-t border-line pt-2 text-table">
+        <Weights price={price} />
+      </p>
       {preview && typical > 0 && (
-        <p className="mt-2 border-t border-line pt-2 text-table text-text-3">
+        <p className="mt-1 text-table text-text-3">
           {preview.tokens < typical
             ? market.worthLess
             : market.worth(formatCount(Math.floor(preview.tokens / typical), locale))}
