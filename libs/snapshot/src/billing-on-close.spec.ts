@@ -4,8 +4,10 @@ import { compileSnapshot, stopsBillingOnClose, type UpstreamRow } from './index.
 describe('stopsBillingOnClose', () => {
   test.each([
     ['https://api.openai.com/v1', true],
-    ['https://team.openai.azure.com/openai/v1', true],
     ['https://api.anthropic.com/v1', true],
+    ['https://eu.api.openai.com/v1', true],
+    ['https://team.openai.azure.com/openai/v1', false],
+    ['https://api.novita.ai/v3/openai', false],
     ['https://api.openai.com.evil.example/v1', false],
     ['https://notapi.openai.com/v1', false],
     ['https://api.mistral.ai/v1', false],

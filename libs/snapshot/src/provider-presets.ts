@@ -12,29 +12,32 @@ export interface ProviderPreset {
   readonly endpoints: readonly FurtherEndpoint[];
   /** Is true when closing a stream ends what it generates and bills; false where no page states that. */
   readonly stops_billing_on_close: boolean;
-  /** Is the page that states it; null where none does, and for a server that bills nothing. */
+  /** Is the page that states it, or the contrary; null where none does, and for a server that bills nothing. */
   readonly close_source: string | null;
   /** Is the page that states the address. */
   readonly source: string;
 }
 
 /**
- * Lists the providers at which a closed stream ends processing and billing, those at which it does not (Bedrock, Google, Groq, Mistral, MiniMax, Perplexity,
- * Alibaba among them), and says that the latter bill the whole answer. No page of a vendor that states it for the others is known here.
+ * Names, as a customer of them, OpenAI and Anthropic among the providers at which a closed stream ends processing and billing. Of other providers only a page of
+ * their own counts: that of Novita contradicts this list, and none of the others is known here.
  */
-const CLOSED_STREAMS = 'https://openrouter.ai/docs/api-reference/streaming#stream-cancellation';
+const CLOSED_STREAMS = {
+  stops_billing_on_close: true,
+  close_source: 'https://openrouter.ai/docs/api-reference/streaming#stream-cancellation',
+} as const;
 
 /** Holds the providers by name. */
 export const PROVIDER_PRESETS = {
   openai: hosted('OpenAI', 'https://api.openai.com/v1', {
     endpoints: ['responses', 'completions'],
-    close_source: CLOSED_STREAMS,
+    ...CLOSED_STREAMS,
     source: 'https://platform.openai.com/docs/api-reference',
   }),
   anthropic: hosted('Anthropic', 'https://api.anthropic.com/v1', {
     protocol: 'anthropic',
     endpoints: ['threads'],
-    close_source: CLOSED_STREAMS,
+    ...CLOSED_STREAMS,
     source: 'https://platform.claude.com/docs/en/api/overview',
   }),
   gemini: hosted('Google Gemini', 'https://generativelanguage.googleapis.com/v1beta', {
@@ -43,7 +46,6 @@ export const PROVIDER_PRESETS = {
   }),
   azure: hosted('Azure OpenAI', 'https://{resource}.openai.azure.com/openai/v1', {
     protocol: 'azure',
-    close_source: CLOSED_STREAMS,
     source: 'https://learn.microsoft.com/en-us/azure/ai-foundry/openai/api-version-lifecycle',
   }),
   'azure-foundry-claude': hosted(
@@ -73,7 +75,6 @@ export const PROVIDER_PRESETS = {
     source: 'https://inference-docs.cerebras.ai/resources/openai',
   }),
   cohere: hosted('Cohere', 'https://api.cohere.ai/compatibility/v1', {
-    close_source: CLOSED_STREAMS,
     source: 'https://docs.cohere.com/docs/compatibility-api',
   }),
   dashscope: hosted('Alibaba DashScope', 'https://dashscope-intl.aliyuncs.com/compatible-mode/v1', {
@@ -81,23 +82,19 @@ export const PROVIDER_PRESETS = {
       'https://www.alibabacloud.com/help/en/model-studio/compatibility-of-openai-with-dashscope',
   }),
   deepinfra: hosted('DeepInfra', 'https://api.deepinfra.com/v1/openai', {
-    close_source: CLOSED_STREAMS,
     source: 'https://deepinfra.com/docs/openai_api',
   }),
   deepseek: hosted('DeepSeek', 'https://api.deepseek.com/v1', {
-    close_source: CLOSED_STREAMS,
     source: 'https://api-docs.deepseek.com',
   }),
   fireworks: hosted('Fireworks', 'https://api.fireworks.ai/inference/v1', {
     endpoints: ['completions'],
-    close_source: CLOSED_STREAMS,
     source: 'https://docs.fireworks.ai/tools-sdks/openai-compatibility',
   }),
   groq: hosted('Groq', 'https://api.groq.com/openai/v1', {
     source: 'https://console.groq.com/docs/openai',
   }),
   hyperbolic: hosted('Hyperbolic', 'https://api.hyperbolic.xyz/v1', {
-    close_source: CLOSED_STREAMS,
     source: 'https://docs.hyperbolic.xyz/docs/rest-api',
   }),
   minimax: hosted('MiniMax', 'https://api.minimax.io/v1', {
@@ -110,7 +107,7 @@ export const PROVIDER_PRESETS = {
     source: 'https://platform.moonshot.ai/docs',
   }),
   novita: hosted('Novita', 'https://api.novita.ai/v3/openai', {
-    close_source: CLOSED_STREAMS,
+    close_source: 'https://novita.ai/docs/guides/llm-billing',
     source: 'https://novita.ai/docs/guides/llm-api',
   }),
   nvidia: hosted('NVIDIA NIM', 'https://integrate.api.nvidia.com/v1', {
@@ -124,11 +121,9 @@ export const PROVIDER_PRESETS = {
   }),
   together: hosted('Together', 'https://api.together.xyz/v1', {
     endpoints: ['completions'],
-    close_source: CLOSED_STREAMS,
     source: 'https://docs.together.ai/docs/openai-api-compatibility',
   }),
   xai: hosted('xAI', 'https://api.x.ai/v1', {
-    close_source: CLOSED_STREAMS,
     source: 'https://docs.x.ai/docs/api-reference',
   }),
   zhipu: hosted('Zhipu (Z.ai)', 'https://api.z.ai/api/paas/v4', {
@@ -175,7 +170,7 @@ export function hostOf({ base_url }: Pick<ProviderPreset, 'base_url'>): string |
 function hosted(
   title: string,
   base_url: string,
-  more: Partial<Omit<ProviderPreset, 'stops_billing_on_close'>> & Pick<ProviderPreset, 'source'>,
+  more: Partial<ProviderPreset> & Pick<ProviderPreset, 'source'>,
 ): ProviderPreset {
   return {
     title,
@@ -183,7 +178,7 @@ function hosted(
     base_url,
     needs_key: true,
     endpoints: [],
-    stops_billing_on_close: more.close_source !== undefined,
+    stops_billing_on_close: false,
     close_source: null,
     ...more,
   };

@@ -18,7 +18,7 @@ test('a provider is added by its preset, a name and a key', async () => {
       base_url: 'https://api.deepseek.com/v1',
       endpoints: null,
       stops_billing_on_close: null,
-      closes_streams: true,
+      closes_streams: false,
       has_api_key: true,
     },
   });
