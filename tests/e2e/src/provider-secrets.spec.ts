@@ -1,14 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { readdir, readFile } from 'node:fs/promises';
 import {
   createServer,
   request as forward,
   type IncomingMessage,
   type ServerResponse,
 } from 'node:http';
-import { join } from 'node:path';
 import { readSecret, secretTexts } from '@tollgate/contracts';
-import { createDemoUpstream } from '@tollgate/demo-upstream';
+import { createDemoUpstream, demoServiceAccount, PROVIDER_MODELS } from '@tollgate/demo-upstream';
 import { until } from '@tollgate/harness';
 import { closeRedis, openRedis, type RedisConnection } from '@tollgate/keyspace';
 import { pino } from 'pino';
@@ -18,7 +16,7 @@ import {
   type NodeUnderTest,
   type UpstreamSpec,
 } from '../../../apps/proxy-node/src/testing/node-under-test.ts';
-import { PROVIDER_MODELS } from './provider-models.ts';
+import { diskTexts, redisTexts } from './stored-texts.ts';
 
 /** The upstream repeats all that it was sent in an error, as some providers do in theirs. */
 const REPEAT = 'repeat what you were sent';
@@ -104,38 +102,6 @@ async function ask(model: string, content: string, stream: boolean): Promise<Ans
   return { status: answer.status, rid: answer.headers.get('x-request-id') ?? '' };
 }
 
-/** Returns all texts in Redis: snapshots, reports, incidents, holds, outboxes and queues. */
-async function redisTexts(): Promise<string[]> {
-  const names = await redis.keys('*');
-  const read = async (name: string): Promise<unknown> => {
-    switch (await redis.type(name)) {
-      case 'string':
-        return redis.get(name);
-      case 'hash':
-        return redis.hgetall(name);
-      case 'list':
-        return redis.lrange(name, 0, -1);
-      case 'set':
-        return redis.smembers(name);
-      case 'zset':
-        return redis.zrange(name, '0', '-1');
-      case 'stream':
-        return redis.xrange(name, '-', '+');
-      default:
-        return null;
-    }
-  };
-  return Promise.all(names.map(async (name) => `${name} ${JSON.stringify(await read(name))}`));
-}
-
-/** Returns the journal, the snapshot, and whatever else the node keeps on its disk. */
-async function diskTexts(): Promise<string[]> {
-  const folder = node.environment['DATA_DIR'] ?? '';
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile());
-  return Promise.all(files.map((file) => readFile(join(file.parentPath, file.name), 'latin1')));
-}
-
 async function metrics(): Promise<string> {
   const headers = { authorization: `Bearer ${node.environment['NODE_CREDENTIAL']}` };
   return (await fetch(`${node.url}/metrics`, { headers })).text();
@@ -161,7 +127,7 @@ const MODELS = [
 test.each(MODELS)(
   'the secrets of a model behind $name appear in no log, journal, snapshot, error, report or metric',
   async ({ upstream }) => {
-    const spec: UpstreamSpec = upstream(origin);
+    const spec: UpstreamSpec = upstream(origin, demoServiceAccount());
     for (const text of secretTexts(readSecret(spec.secret ?? UPSTREAM_KEY))) secrets.add(text);
     const model = await node.addModel([spec]);
     await until('it answers', async () => (await ask(model.name, PROMPT, false)).status === 200);
@@ -169,13 +135,15 @@ test.each(MODELS)(
     const refused = await ask(model.name, REPEAT, false);
     expect(refused.status).toBeGreaterThanOrEqual(400);
     await until('the error is reported', async () =>
-      (await redisTexts()).some((text) => text.includes('incident') && text.includes(refused.rid)),
+      (await redisTexts(redis)).some(
+        (text) => text.includes('incident') && text.includes(refused.rid),
+      ),
     );
     const places = {
       logs: logged,
       answers: heard,
-      disk: await diskTexts(),
-      redis: await redisTexts(),
+      disk: await diskTexts(node.environment['DATA_DIR'] ?? ''),
+      redis: await redisTexts(redis),
       metrics: [await metrics()],
     };
     // The places that are searched know the request.

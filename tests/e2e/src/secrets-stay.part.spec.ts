@@ -1,17 +1,20 @@
 import { beforeAll, describe, expect, test } from '@jest/globals';
-import { keysLike, openRedis, redisReady } from '@tollgate/keyspace';
+import { openRedis, redisReady } from '@tollgate/keyspace';
 import pg from 'pg';
+import path from 'node:path';
 import { settledRows } from './books.ts';
 import {
   chat,
   customer,
   failing,
+  identified,
   key,
   login,
   refusal,
   secrets,
   tollgate,
 } from './security-under-test.ts';
+import { diskTexts, redisTexts } from './stored-texts.ts';
 
 describe('S13: a secret stays with its owner', () => {
   const places: Record<string, string> = {};
@@ -22,6 +25,7 @@ describe('S13: a secret stays with its owner', () => {
     const failures = await Promise.all(
       ['500', 'garbage', 'dies'].map((mode) => chat(`@demo mode=${mode}`, { named: failing.name })),
     );
+    for (const { name } of identified) failures.push(await chat('@demo tokens=3', { named: name }));
     // This failure is the last, because the route rests from here on.
     failures.push(await chat('@demo mode=401', { named: failing.name }));
     places['errors of the proxy interface'] = failures.map(({ text }) => text).join('\n');
@@ -47,6 +51,7 @@ describe('S13: a secret stays with its owner', () => {
       '/admin/alerts?status=all',
       '/admin/dashboard',
       '/upstreams',
+      '/upstreams/1',
       '/keys',
       '/users',
       '/proxy/stats',
@@ -63,7 +68,9 @@ describe('S13: a secret stays with its owner', () => {
       headers: { authorization: `Bearer ${tollgate.secrets.fleet}` },
     });
     places['metrics'] = await metrics.text();
-    places['a dump of Redis, jobs included'] = await dumpRedis();
+    places['Redis, snapshots and jobs included'] = await textsOfRedis();
+    const nodes = path.join(tollgate.services.folder, 'nodes');
+    places['journals and snapshots of nodes'] = (await diskTexts(nodes)).join('\n');
     places['a dump of PostgreSQL'] = await dumpPostgres();
   }, 60_000);
 
@@ -113,7 +120,7 @@ async function dumpPostgres(): Promise<string> {
   }
 }
 
-async function dumpRedis(): Promise<string> {
+async function textsOfRedis(): Promise<string> {
   const redis = openRedis(tollgate.redisUrl, {
     role: 'plain',
     name: 'spec',
@@ -121,12 +128,7 @@ async function dumpRedis(): Promise<string> {
   });
   await redisReady(redis, 5_000);
   try {
-    const dumps = await Promise.all(
-      (await keysLike(redis, '*')).map(
-        async (name) => `${name} ${(await redis.dumpBuffer(name))?.toString('latin1')}`,
-      ),
-    );
-    return dumps.join('\n');
+    return (await redisTexts(redis)).join('\n');
   } finally {
     redis.disconnect();
   }

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll } from '@jest/globals';
+import { readSecret, secretTexts } from '@tollgate/contracts';
+import { DEMO_APPLICATION, demoServiceAccount } from '@tollgate/demo-upstream';
 import {
   AdminClient,
   createCustomer,
@@ -14,6 +16,15 @@ import {
 
 /** These are cases of the threat model that only a whole installation can show. */
 export const REGISTRATIONS = 3;
+const SERVICE_ACCOUNT = demoServiceAccount();
+
+function keyLineOf(account: string): string {
+  const secret = JSON.stringify({ type: 'google', service_account: account });
+  const line = secretTexts(readSecret(secret)).find(({ length }) => length === 64);
+  if (line === undefined) throw new Error('the private key has no whole line');
+  return line;
+}
+
 export const canary = (what: string): string => `canary-${what}-${randomBytes(9).toString('hex')}`;
 /** Only their owner may ever see one of these again. */
 export const secrets = {
@@ -22,13 +33,41 @@ export const secrets = {
   cookie: canary('cookie'),
   password: canary('password'),
   wrongPassword: canary('wrong'),
+  furtherKey: canary('further'),
+  awsSecret: canary('aws'),
+  awsToken: canary('aws-token'),
+  azureSecret: canary('azure'),
+  /** One line of the private key of a service account. */
+  googleKey: keyLineOf(SERVICE_ACCOUNT),
 };
+
+/** Upstreams of each kind of credential, at the demo upstream. */
+const IDENTIFIED = [
+  {
+    ...{ protocol: 'bedrock', path: '', upstreamModel: 'us.amazon.nova-2-lite-v1:0' },
+    auth: {
+      ...{ type: 'aws', region: 'us-east-1', access_key_id: 'AKIDEXAMPLE' },
+      ...{ secret_access_key: secrets.awsSecret, session_token: secrets.awsToken },
+    },
+  },
+  {
+    ...{ protocol: 'azure', path: '/openai/v1', upstreamModel: 'demo-ok' },
+    auth: { ...DEMO_APPLICATION, type: 'azure', client_secret: secrets.azureSecret },
+  },
+  {
+    ...{ protocol: 'vertex', path: '/v1/projects/demo-project/locations/global' },
+    upstreamModel: 'gemini-2.5-flash',
+    auth: { type: 'google', service_account: SERVICE_ACCOUNT },
+  },
+];
 
 export let tollgate: Tollgate;
 export let customer: Customer;
 export let model: RoutedModel;
 /** This model has a route of its own, which rests once it has failed. */
 export let failing: RoutedModel;
+/** Models behind providers whose credentials are no plain keys; some are refused there. */
+export let identified: RoutedModel[];
 export let key: string;
 
 export async function chat(
@@ -78,7 +117,19 @@ export function shareTollgate(): void {
       await tollgate.admin.call('PUT', `/upstreams/${String(id)}`, {
         api_key: secrets.upstreamKey,
       });
-    key = await subscribeWithKey(customer, { modelIds: [model.id, failing.id] });
+    identified = [];
+    for (const { protocol, path, upstreamModel, auth } of IDENTIFIED) {
+      const upstream = { base_url: `${tollgate.upstreamUrl}${path}`, auth };
+      const routed = await createRoutedModel(tollgate, {
+        ...{ protocols: [protocol], upstreamModel, upstream },
+      });
+      identified.push(routed);
+    }
+    const [first] = await tollgate.admin.list('/upstreams');
+    const further = { name: 'further', api_key: secrets.furtherKey };
+    await tollgate.admin.call('POST', `/upstreams/${String(first?.['id'])}/credentials`, further);
+    const modelIds = [model, failing, ...identified].map(({ id }) => id);
+    key = await subscribeWithKey(customer, { modelIds });
     await tollgate.admin.syncAll();
   }, 60_000);
   afterAll(() => tollgate?.stop(), 30_000);
