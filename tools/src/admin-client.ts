@@ -51,7 +51,7 @@ export interface NewPrice {
 }
 export interface NewUpstream {
   name: string;
-  protocol: 'openai' | 'anthropic' | 'bedrock';
+  protocol: string;
   /** The address includes the version segment where the protocol has one, for example `https://api.example.com/v1`. */
   base_url: string;
   api_key?: string;

@@ -9,6 +9,8 @@ export interface Exchange {
   request: DemoRequest;
   plan: Plan;
   entry: RecordEntry;
+  /** Names the interface of a report that is not its protocol's own. */
+  report?: Dialect['report'];
   record: ProviderRecord;
   response: ServerResponse;
   /** Aborts when the caller closes the connection. */
@@ -29,15 +31,19 @@ export interface Dialect {
   /** A stream that is not server-sent events has these: its media type, and the conversion of the texts above to bytes. */
   readonly streamType?: string;
   frame?(text: string): Buffer;
+  /** Names the interface whose classes a report has, where that is not the protocol's own. */
+  readonly report?: 'gemini' | 'converse';
 }
 
 const HUGE_LINE_BYTES = 1_000_000;
 const ABSURD_TOKENS = 9_000_000_000;
 
-export function usageOf({ plan, entry }: Exchange): NonNullable<RecordEntry['reported']> {
+export function usageOf({ plan, entry, report }: Exchange): NonNullable<RecordEntry['reported']> {
   if (plan.mode === 'absurd-usage') return { prompt: ABSURD_TOKENS, output: -1 };
   const sums = { prompt: entry.promptTokens, output: entry.emitted * plan.choices };
-  return plan.isEveryClass ? { ...sums, classes: everyClass(entry.protocol, sums) } : sums;
+  return plan.isEveryClass
+    ? { ...sums, classes: everyClass(report ?? entry.protocol, sums) }
+    : sums;
 }
 
 export async function answer(exchange: Exchange, dialect: Dialect): Promise<void> {

@@ -221,12 +221,11 @@ async function complete({
     mode: plan.mode,
     isDirected: plan.isDirected,
     isStream: asked.stream === true,
-    emitted: 0,
-    promptTokens: promptTokens(asked),
-    reported: null,
+    ...{ emitted: 0, promptTokens: promptTokens(asked), reported: null },
     ending: 'open',
   });
-  await answer({ request: asked, plan, entry, record, response, gone }, dialect);
+  const { report } = dialect;
+  await answer({ request: asked, plan, entry, record, response, gone, report }, dialect);
   if (entry.ending === 'finished')
     threads?.keep(messageId(entry), asked, contentOf({ plan, entry }, wordsOf(plan)));
 }

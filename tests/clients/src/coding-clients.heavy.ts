@@ -6,14 +6,13 @@ import type { Errand } from './client.ts';
 import { claudeCode, readClaudeReport } from './drivers/claude-code.ts';
 import { codex, readCodexEvents, type CodexEvent } from './drivers/codex.ts';
 import { inFolder, type Finished } from './drivers/command-line.ts';
-import { booked, overTheWire, setScene, type Scene } from './scene.ts';
+import { booked, FEW_PROVIDER_NAMES, overTheWire, setScene, type Scene } from './scene.ts';
 import type { Wiretap } from './wiretap.ts';
 
 /** Claude Code and Codex run headless, as published: each runs a shell command that its model asked for. `npm run test:clients` installs them first. */
 const cacheFolder = process.env['TOLLGATE_CODING_CLIENTS'] ?? '';
 const OUTPUT_TOKENS = 5;
-const PROTOCOLS = ['openai', 'anthropic'] as const;
-type Model = keyof Scene['models'];
+const MODELS = ['openai', 'anthropic', ...FEW_PROVIDER_NAMES];
 
 let scene: Scene;
 beforeAll(async () => {
@@ -36,7 +35,7 @@ interface Journey {
 }
 
 function journey(
-  errand: { model: Model; prompt: string; apiKey?: string },
+  errand: { model: string; prompt: string; apiKey?: string },
   client: (errand: Errand, place: { folder: string; cacheFolder: string }) => Promise<Finished>,
 ): Promise<Journey> {
   return inFolder(async (folder) => {
@@ -61,8 +60,8 @@ async function expectBooked(
 const badKey = (): string => `${scene.key.slice(0, -4)}AAAA`;
 
 describe('claude -p', () => {
-  test.each(PROTOCOLS)(
-    'runs the command its model asks for and shows the tokens that are booked, from an upstream of protocol %s',
+  test.each(MODELS)(
+    'runs the command its model asks for and shows the tokens that are booked, from an upstream of %s',
     async (model) => {
       const { finished, tap, hasProof } = await journey(
         { model, prompt: CLAUDE_PROMPT },
@@ -105,8 +104,8 @@ describe('codex exec', () => {
   const usageOf = (events: readonly CodexEvent[]): CodexEvent['usage'] =>
     events.find(({ type }) => type === 'turn.completed')?.usage;
 
-  test.each([...PROTOCOLS, 'native'] as const)(
-    'runs the command its model asks for and shows the tokens that are booked, from an upstream of protocol %s',
+  test.each([...MODELS, 'native'])(
+    'runs the command its model asks for and shows the tokens that are booked, from an upstream of %s',
     async (model) => {
       const { finished, tap, hasProof } = await journey({ model, prompt: CODEX_PROMPT }, codex);
       const events = readCodexEvents(finished);

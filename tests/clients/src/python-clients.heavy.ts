@@ -5,7 +5,14 @@ import { z } from 'zod';
 import { inFolder, run } from './drivers/command-line.ts';
 import { errorCases, type ErrorCase, type Raised } from './error-cases.ts';
 import { pythonOf } from './python-environments.ts';
-import { booked, CONTINUES, overTheWire, setScene, type Scene } from './scene.ts';
+import {
+  booked,
+  CONTINUES,
+  FEW_PROVIDER_NAMES,
+  overTheWire,
+  setScene,
+  type Scene,
+} from './scene.ts';
 
 /** The Python client libraries are those that people use, as published. `npm run test:clients` installs them; without Python they are omitted, with a message. */
 const environments = process.env['TOLLGATE_PYTHON_CLIENTS'] ?? '';
@@ -84,9 +91,9 @@ async function runPython(
     '$name',
     ({ name, isOneRequest, miscountsStreams, asksForThread, environment }) => {
       const models = [
-        ...(['openai', 'anthropic'] as const),
-        ...(OF_RESPONSES.has(name) ? (['native'] as const) : []),
-        ...(asksForThread ? (['threads'] as const) : []),
+        ...['openai', 'anthropic', ...FEW_PROVIDER_NAMES],
+        ...(OF_RESPONSES.has(name) ? ['native'] : []),
+        ...(asksForThread ? ['threads'] : []),
       ];
       test.each(models)(
         'runs its tool and shows the tokens that are booked, from an upstream of %s',

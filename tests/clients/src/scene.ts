@@ -1,3 +1,4 @@
+import { PROVIDER_MODELS, providerModelsAt, administered } from '@tollgate/demo-upstream';
 import {
   createCustomer,
   createRoutedModel,
@@ -19,10 +20,21 @@ const TOKENS = 50_000_000;
 /** Is a balance into which no prompt fits. */
 const TOO_FEW_TOKENS = 1;
 
+/** Names models behind a provider each. */
+export const PROVIDER_NAMES: readonly string[] = PROVIDER_MODELS.map(({ name }) => name);
+/** Names one model of each interface, for clients that take seconds to start. */
+export const FEW_PROVIDER_NAMES: readonly string[] = [
+  ...new Map(
+    PROVIDER_MODELS.toReversed().map(({ name }) => [name.split(/[ ,]/)[0], name]),
+  ).values(),
+];
+
 /** Has one node, and for each protocol a model that only the named protocol's upstream serves; `native` is of an openai upstream that speaks /v1/responses, `threads` of an anthropic one that keeps threads. */
 export interface Scene {
   tollgate: Tollgate;
   models: Record<'openai' | 'anthropic' | 'native' | 'threads' | 'vectors', RoutedModel>;
+  /** Holds a model behind each provider, by its name in `PROVIDER_NAMES`. */
+  providers: ReadonlyMap<string, RoutedModel>;
   key: string;
   /** Belongs to an account that has bought next to nothing. */
   poorKey: string;
@@ -44,20 +56,50 @@ export async function setScene(): Promise<Scene> {
     }),
     vectors: await createRoutedModel(tollgate, { protocols: ['openai'], kind: 'embedding' }),
   };
-  const modelIds = Object.values(models).map(({ id }) => id);
+  const providers = new Map<string, RoutedModel>();
+  for (const { name, upstream } of await providerModelsAt(tollgate.upstreamUrl))
+    providers.set(
+      name,
+      await createRoutedModel(tollgate, { ...administered(upstream), context_window: 100_000 }),
+    );
+  const modelIds = [...Object.values(models), ...providers.values()].map(({ id }) => id);
   const [rich, poor]: Customer[] = [await createCustomer(tollgate), await createCustomer(tollgate)];
   const key = await subscribeWithKey(rich as Customer, { modelIds, tokens: TOKENS });
   const poorKey = await subscribeWithKey(poor as Customer, { modelIds, tokens: TOO_FEW_TOKENS });
   await tollgate.admin.syncAll();
-  return { tollgate, models, key, poorKey };
+  await Promise.all([...providers.values()].map((model) => answered(tollgate, model, key)));
+  return { tollgate, models, providers, key, poorKey };
+}
+
+/** An identity gets its first token beside its requests. */
+async function answered({ nodeUrls }: Tollgate, { name }: RoutedModel, key: string): Promise<void> {
+  await until(`${name} answers`, async () => {
+    const { status } = await fetch(`${nodeUrls[0]}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: name,
+        messages: [{ role: 'user', content: '@demo tokens=1' }],
+      }),
+    });
+    return status === 200;
+  });
+}
+
+function modelNamed({ models, providers }: Scene, name: string): RoutedModel {
+  const known: Readonly<Record<string, RoutedModel>> = models;
+  const model = known[name] ?? providers.get(name);
+  if (!model) throw new Error(`the scene has no model ${name}`);
+  return model;
 }
 
 /** Runs one errand through a wiretap, and says what went over the wire, however it ended. */
 export async function overTheWire<T>(
-  { tollgate, models, key }: Scene,
-  errand: { model: keyof Scene['models']; prompt: string; apiKey?: string },
+  scene: Scene,
+  errand: { model: string; prompt: string; apiKey?: string },
   run: (errand: Errand) => Promise<T>,
 ): Promise<{ outcome: PromiseSettledResult<T>; tap: Wiretap }> {
+  const { tollgate, key } = scene;
   const tap = new Wiretap(tollgate.nodeUrls[0] ?? '');
   const origin = await tap.open();
   try {
@@ -65,7 +107,7 @@ export async function overTheWire<T>(
       run({
         origin,
         apiKey: errand.apiKey ?? key,
-        model: models[errand.model].name,
+        model: modelNamed(scene, errand.model).name,
         prompt: errand.prompt,
       }),
     ]);

@@ -15,7 +15,7 @@ import { googleGenai } from './drivers/google.ts';
 import { invokeAnthropic, langchainAnthropic, langchainOpenai } from './drivers/langchain.ts';
 import { openaiChat, openaiResponses } from './drivers/openai.ts';
 import { errorCases, type ErrorCase } from './error-cases.ts';
-import { booked, overTheWire, setScene, type Scene } from './scene.ts';
+import { booked, overTheWire, PROVIDER_NAMES, setScene, type Scene } from './scene.ts';
 
 /** The client libraries people use, as published, streaming a tool call through a real node from an upstream of their own and of the other protocol. */
 const CLIENTS = [
@@ -69,9 +69,9 @@ function refusedBy(
 }
 
 describe.each(CLIENTS)('$name', (client) => {
-  const models = ['openai', 'anthropic', 'native'] as const;
-  test.each(models.filter((model) => model !== 'native' || OF_RESPONSES.has(client)))(
-    'runs its tool and shows the tokens that are booked, from an upstream of protocol %s',
+  const models = ['openai', 'anthropic', ...PROVIDER_NAMES];
+  test.each([...models, ...(OF_RESPONSES.has(client) ? ['native'] : [])])(
+    'runs its tool and shows the tokens that are booked, from an upstream of %s',
     async (model) => {
       const { outcome, tap } = await overTheWire(scene, { model, prompt: PROMPT }, client.converse);
       const { text, toolInputs, usage } = fulfilled(outcome);

@@ -1,9 +1,9 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { demoServiceAccount, PROVIDER_MODELS } from '@tollgate/demo-upstream';
 import { until } from '@tollgate/harness';
 import OpenAI from 'openai';
 import { startDemoNode, type DemoNode, type SnapshotModel } from './demo-node-under-test.ts';
-import { PROVIDER_MODELS } from './provider-models.ts';
 
 const TOKENS = 1_000_000;
 const WORDS = ' this is the demo answering';
@@ -90,7 +90,9 @@ describe.each(PROVIDER_MODELS)('a model behind $name', ({ upstream }) => {
   let model: SnapshotModel;
   let spent = 0;
   beforeAll(async () => {
-    model = await demo.node.addModel([upstream(new URL(demo.baseUrl).origin)]);
+    model = await demo.node.addModel([
+      upstream(new URL(demo.baseUrl).origin, demoServiceAccount()),
+    ]);
     spent = 0;
     // An identity gets its first token beside its requests.
     await until('the upstream has its credential', async () => {

@@ -101,7 +101,7 @@ export function createDemoUpstream(
     name: `${protocol}-${unique()}`,
     protocol,
     base_url: `${upstreamUrl}/v1`,
-    api_key: `upstream-${unique()}`,
+    ...(settings['auth'] === undefined && { api_key: `upstream-${unique()}` }),
     ...settings,
   });
 }

@@ -137,6 +137,7 @@ const claudeDialect: Dialect = {
 
 /** Writes Converse: usage comes after the end, and excludes the cache. */
 const converseDialect: Dialect = {
+  report: 'converse',
   json: (exchange, text) => ({
     output: {
       message: {

@@ -75,6 +75,7 @@ export function demoRequest(
 
 /** Speaks generateContent as Google AI answers it: cumulative usage, and the reason to stop, in the last event. */
 export const geminiDialect: Dialect = {
+  report: 'gemini',
   json: (exchange, text) => ({
     ...answer(
       exchange,

@@ -50,7 +50,7 @@ export function headersOf({ caller }: RequestPlan, { apiKey }: Target): Record<s
 }
 
 /** Returns the words of a request and the directive by which the demo upstream answers it. */
-export function promptOf(plan: RequestPlan, mode = 'ok'): string {
+export function promptOf(plan: RequestPlan, mode = plan.hasTool ? 'tools' : 'ok'): string {
   const words = Array.from({ length: plan.promptWords }, (_, index) => `word${index}`).join(' ');
   const classes = plan.isEveryClass ? ' classes=all' : '';
   return plan.protocol === 'embeddings'

@@ -1,3 +1,4 @@
+import { administered, providerModelsAt } from '@tollgate/demo-upstream';
 import { createRoutedModel, type RoutedModel, type Tollgate } from '@tollgate/harness';
 import type { RequestPlan } from './plan-requests.ts';
 
@@ -65,6 +66,8 @@ export async function createLoadModels(tollgate: Tollgate): Promise<LoadModels> 
   const plain: RoutedModel[] = [];
   for (const weights of [...WEIGHTS, { ...WEIGHTS[1], tiers: TIERS }])
     plain.push(await createRoutedModel(tollgate, weights));
+  for (const { upstream } of await providerModelsAt(tollgate.upstreamUrl))
+    plain.push(await createRoutedModel(tollgate, { ...WEIGHTS[1], ...administered(upstream) }));
   const priced = { ...WEIGHTS[1], multipliers: MULTIPLIERS, tiers: TIERS };
   return {
     plain,

@@ -12,6 +12,8 @@ export interface RequestPlan {
   delayMs: number;
   promptWords: number;
   images: number;
+  /** Offers a tool, which the answer calls. */
+  hasTool: boolean;
   /** The upstream's report has tokens of every class that its protocol knows. */
   isEveryClass: boolean;
   /** Asks for a dearer service that the model has a multiplier for. */
@@ -33,6 +35,7 @@ export const SHORT_CHAT: RequestPlan = {
   delayMs: 0,
   promptWords: 3,
   images: 0,
+  hasTool: false,
   isEveryClass: false,
   isPremium: false,
   hangUpAtByte: null,
@@ -52,6 +55,7 @@ const BACKGROUND_SHARE = 0.02;
 const BACKGROUND_DELAY_MAX_MS = 40;
 const IMAGES_SHARE = 0.1;
 const IMAGES_MAX = 3;
+const TOOL_SHARE = 0.15;
 const EVERY_CLASS_SHARE = 0.2;
 const PREMIUM_SHARE = 0.2;
 const NAMED_SHARE = 0.75;
@@ -81,6 +85,8 @@ function planOne(random: () => number, { customers, models, addresses }: Choices
     delayMs: delayOf(protocol, { hangsUp, below }),
     promptWords: 1 + below(80),
     images: isChat && random() < IMAGES_SHARE ? 1 + below(IMAGES_MAX) : 0,
+    // The demo upstream counts no tokens of a call in an answer that is cut.
+    hasTool: isChat && !hangsUp && random() < TOOL_SHARE,
     isEveryClass: isChat && random() < EVERY_CLASS_SHARE,
     isPremium: isChat && random() < PREMIUM_SHARE,
     hangUpAtByte: hangsUp ? below(tokens * BYTES_PER_TOKEN) : null,

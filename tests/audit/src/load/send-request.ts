@@ -117,8 +117,18 @@ function bodyOf(plan: RequestPlan, model: string): unknown {
     max_tokens: OUTPUT_MAX,
     stream: plan.isStream,
     messages: [{ role: 'user', content: plan.images === 0 ? text : withImages(plan, text) }],
+    ...(plan.hasTool && { tools: [toolOf(plan)] }),
     ...(plan.isPremium && PREMIUM_FIELDS_ASKED[plan.protocol]),
   };
+}
+
+/** Returns the tool that the demo upstream calls. */
+function toolOf({ protocol }: RequestPlan): object {
+  const about = { name: 'get_weather', description: 'the weather in a city' };
+  const input = { type: 'object', properties: { city: { type: 'string' } } };
+  return protocol === 'messages'
+    ? { ...about, input_schema: input }
+    : { type: 'function', function: { ...about, parameters: input } };
 }
 
 function withImages({ protocol, images }: RequestPlan, text: string): unknown[] {

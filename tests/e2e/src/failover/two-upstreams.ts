@@ -1,3 +1,4 @@
+import { administered, type ProviderUpstream } from '@tollgate/demo-upstream';
 import {
   createCustomer,
   findFreePort,
@@ -25,6 +26,14 @@ export interface ModelSpec {
   /** Is the context window of the second route. */
   readonly window?: number;
   readonly second?: Second;
+  /** Puts a route of a provider at this place. */
+  readonly provider?: { readonly at: 'first' | 'second' } & ProviderRoute;
+}
+
+/** Names an upstream of a provider, and a model there without its mode. */
+export interface ProviderRoute {
+  readonly upstreamId: number;
+  readonly model: string;
 }
 
 /** Is a whole Tollgate with one node, one customer, and models that lead to two upstreams. */
@@ -105,6 +114,17 @@ export class TwoUpstreams {
     return model;
   }
 
+  async addProvider(provider: ProviderUpstream): Promise<ProviderRoute> {
+    const { upstream, upstreamModel: model = 'provider' } = administered(provider);
+    this.#count += 1;
+    const upstreamId = await this.tollgate.admin.createUpstream({
+      ...upstream,
+      name: `provider-${this.#count}`,
+      ...limitsOf(this.#limitMs),
+    });
+    return { upstreamId, model };
+  }
+
   /** The demo upstream has no version segment before Bedrock's paths. */
   async #hosted(): Promise<number> {
     this.#bedrock ??= await this.tollgate.admin.createUpstream({
@@ -117,7 +137,7 @@ export class TwoUpstreams {
   }
 
   async #addModel(
-    { protocol, modes, failover = {}, window, second: kind = 'plain' }: ModelSpec,
+    { protocol, modes, failover = {}, window, second: kind = 'plain', provider }: ModelSpec,
     at?: number,
   ): Promise<string> {
     const [first, second] = modes;
@@ -138,11 +158,16 @@ export class TwoUpstreams {
     const route = { model_id, weight: 1 };
     await admin.createRoute({
       ...route,
-      upstream_id: at ?? upstreams[protocol],
-      upstream_model: `first:${first}`,
+      upstream_id: provider?.at === 'first' ? provider.upstreamId : (at ?? upstreams[protocol]),
+      upstream_model: `${provider?.at === 'first' ? provider.model : 'first'}:${first}`,
       priority: 1,
     });
-    if (second !== undefined)
+    if (second !== undefined && provider?.at === 'second')
+      await admin.createRoute({
+        ...{ ...route, upstream_id: provider.upstreamId, priority: 2 },
+        upstream_model: `${provider.model}:${second}`,
+      });
+    else if (second !== undefined)
       await admin.createRoute({
         ...route,
         upstream_id:
@@ -172,10 +197,16 @@ function createUpstream(
     protocol,
     base_url: `${url}/v1`,
     api_key: 'key-of-the-operator',
-    ...(limitMs !== null && {
-      connect_timeout_ms: limitMs,
-      first_token_timeout_ms: limitMs,
-      idle_timeout_ms: limitMs * 2,
-    }),
+    ...limitsOf(limitMs),
   });
+}
+
+function limitsOf(limitMs: number | null) {
+  return limitMs === null
+    ? {}
+    : {
+        connect_timeout_ms: limitMs,
+        first_token_timeout_ms: limitMs,
+        idle_timeout_ms: limitMs * 2,
+      };
 }

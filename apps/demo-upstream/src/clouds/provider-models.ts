@@ -1,5 +1,13 @@
-import { DEMO_APPLICATION, demoServiceAccount } from '@tollgate/demo-upstream';
-import type { UpstreamSpec } from '../../../apps/proxy-node/src/testing/node-under-test.ts';
+import { DEMO_APPLICATION } from './tokens.ts';
+
+/** Describes an upstream for a model behind a provider. */
+export interface ProviderUpstream {
+  readonly baseUrl: string;
+  readonly protocol: 'azure' | 'gemini' | 'vertex' | 'bedrock';
+  /** Is a credential as it is sealed; absent where any key will do. */
+  readonly secret?: string;
+  readonly upstreamModel?: string;
+}
 
 /** Is the credential of AWS's own examples, as it is sealed. The demo upstream verifies its signatures. */
 const AWS = JSON.stringify({
@@ -9,16 +17,15 @@ const AWS = JSON.stringify({
   secret_access_key: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY',
 });
 
-/** Makes identities whose requests carry a token, which the demo upstream issues. */
-const GOOGLE = (): string =>
-  JSON.stringify({ type: 'google', service_account: demoServiceAccount() });
+/** Is an identity whose requests carry a token, which the demo upstream issues. */
 const ENTRA = JSON.stringify({ type: 'azure', ...DEMO_APPLICATION });
 const VERTEX_PATH = '/v1/projects/demo-project/locations/global';
 
 /** Lists a model behind each provider that the demo upstream speaks. A further provider takes its line here. */
 export const PROVIDER_MODELS: readonly {
   name: string;
-  upstream: (origin: string) => UpstreamSpec;
+  /** `account` is the file of the service account that this demo upstream knows. */
+  upstream: (origin: string, account: string) => ProviderUpstream;
 }[] = [
   {
     name: 'azure, with the model in the body',
@@ -38,19 +45,19 @@ export const PROVIDER_MODELS: readonly {
   },
   {
     name: 'gemini at Vertex AI, with a token of a service account',
-    upstream: (origin) => ({
+    upstream: (origin, account) => ({
       baseUrl: `${origin}${VERTEX_PATH}`,
       protocol: 'vertex',
-      secret: GOOGLE(),
+      secret: JSON.stringify({ type: 'google', service_account: account }),
       upstreamModel: 'gemini-2.5-flash',
     }),
   },
   {
     name: 'Claude at Vertex AI, with a token of a service account',
-    upstream: (origin) => ({
+    upstream: (origin, account) => ({
       baseUrl: `${origin}${VERTEX_PATH}`,
       protocol: 'vertex',
-      secret: GOOGLE(),
+      secret: JSON.stringify({ type: 'google', service_account: account }),
       upstreamModel: 'claude-haiku-4-5@20251001',
     }),
   },
@@ -78,3 +85,25 @@ export const PROVIDER_MODELS: readonly {
     upstream: (origin) => ({ baseUrl: origin, protocol: 'bedrock' }),
   },
 ];
+
+/** Lists them at the demo upstream of another process. */
+export async function providerModelsAt(
+  origin: string,
+): Promise<readonly { name: string; upstream: ProviderUpstream }[]> {
+  const account = await (await fetch(`${origin}/service-account`)).text();
+  return PROVIDER_MODELS.map(({ name, upstream }) => ({
+    name,
+    upstream: upstream(origin, account),
+  }));
+}
+
+/** Returns the fields of the administration interface for such an upstream, and the model of a route there. */
+export function administered({ baseUrl, protocol, secret, upstreamModel }: ProviderUpstream) {
+  const auth: Readonly<Record<string, string>> =
+    secret === undefined ? { type: 'api_key', api_key: 'key-of-the-operator' } : JSON.parse(secret);
+  return {
+    protocols: [protocol],
+    upstream: { protocol, base_url: baseUrl, auth },
+    ...(upstreamModel !== undefined && { upstreamModel }),
+  };
+}
