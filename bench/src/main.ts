@@ -8,6 +8,7 @@ const BENCHES: Readonly<Record<string, () => Promise<(args: readonly string[]) =
     peers: async () => (await import('./peers.ts')).benchPeers,
     estimates: async () => (await import('./estimates/estimates.ts')).benchEstimates,
     tracing: async () => (await import('./tracing.ts')).benchTracing,
+    providers: async () => (await import('./providers.ts')).benchProviders,
     statistics: async () => (await import('./statistics.ts')).benchStatistics,
     top: async () => (await import('./top.ts')).benchTop,
   };
