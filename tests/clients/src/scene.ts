@@ -2,6 +2,7 @@ import { PROVIDER_MODELS, providerModelsAt, administered } from '@tollgate/demo-
 import {
   createCustomer,
   createRoutedModel,
+  serviceAccountOf,
   startTollgate,
   subscribeWithKey,
   type Customer,
@@ -57,7 +58,8 @@ export async function setScene(): Promise<Scene> {
     vectors: await createRoutedModel(tollgate, { protocols: ['openai'], kind: 'embedding' }),
   };
   const providers = new Map<string, RoutedModel>();
-  for (const { name, upstream } of await providerModelsAt(tollgate.upstreamUrl))
+  const account = await serviceAccountOf(tollgate);
+  for (const { name, upstream } of providerModelsAt(tollgate.upstreamUrl, account))
     providers.set(
       name,
       await createRoutedModel(tollgate, { ...administered(upstream), context_window: 100_000 }),

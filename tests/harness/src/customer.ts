@@ -91,6 +91,11 @@ export async function createRoutedModel(
   return { id, name };
 }
 
+/** Returns the file of the service account that the demo upstream process knows. */
+export async function serviceAccountOf({ upstreamUrl }: Tollgate): Promise<string> {
+  return (await fetch(`${upstreamUrl}/service-account`)).text();
+}
+
 /** Makes an upstream record that points at the demo upstream process. */
 export function createDemoUpstream(
   { admin, upstreamUrl }: Tollgate,

@@ -25,6 +25,7 @@ export {
   createCustomer,
   createDemoUpstream,
   createRoutedModel,
+  serviceAccountOf,
   subscribeWithKey,
   type Customer,
   type RoutedModel,

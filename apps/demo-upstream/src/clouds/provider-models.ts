@@ -86,11 +86,11 @@ export const PROVIDER_MODELS: readonly {
   },
 ];
 
-/** Lists them at the demo upstream of another process. */
-export async function providerModelsAt(
+/** Lists them at a demo upstream that knows this service account. */
+export function providerModelsAt(
   origin: string,
-): Promise<readonly { name: string; upstream: ProviderUpstream }[]> {
-  const account = await (await fetch(`${origin}/service-account`)).text();
+  account: string,
+): readonly { name: string; upstream: ProviderUpstream }[] {
   return PROVIDER_MODELS.map(({ name, upstream }) => ({
     name,
     upstream: upstream(origin, account),

@@ -1,5 +1,10 @@
 import { administered, providerModelsAt } from '@tollgate/demo-upstream';
-import { createRoutedModel, type RoutedModel, type Tollgate } from '@tollgate/harness';
+import {
+  createRoutedModel,
+  serviceAccountOf,
+  type RoutedModel,
+  type Tollgate,
+} from '@tollgate/harness';
 import type { RequestPlan } from './plan-requests.ts';
 
 /** Charges one to one, and by weights of every class that leave fractions. */
@@ -66,7 +71,8 @@ export async function createLoadModels(tollgate: Tollgate): Promise<LoadModels> 
   const plain: RoutedModel[] = [];
   for (const weights of [...WEIGHTS, { ...WEIGHTS[1], tiers: TIERS }])
     plain.push(await createRoutedModel(tollgate, weights));
-  for (const { upstream } of await providerModelsAt(tollgate.upstreamUrl))
+  const account = await serviceAccountOf(tollgate);
+  for (const { upstream } of providerModelsAt(tollgate.upstreamUrl, account))
     plain.push(await createRoutedModel(tollgate, { ...WEIGHTS[1], ...administered(upstream) }));
   const priced = { ...WEIGHTS[1], multipliers: MULTIPLIERS, tiers: TIERS };
   return {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { PROVIDER_MODELS, providerModelsAt } from '@tollgate/demo-upstream';
-import { until } from '@tollgate/harness';
+import { serviceAccountOf, until } from '@tollgate/harness';
 import { ask } from './ask.ts';
 import { receiptOf, usedByWinner } from './receipt.ts';
 import { PROTOCOLS, TwoUpstreams, type ProviderRoute } from './two-upstreams.ts';
@@ -21,7 +21,7 @@ describe.each(PROVIDER_MODELS)('a route of $name', ({ name }) => {
   let provider: ProviderRoute;
 
   beforeAll(async () => {
-    const models = await providerModelsAt(two.tollgate.upstreamUrl);
+    const models = providerModelsAt(two.tollgate.upstreamUrl, await serviceAccountOf(two.tollgate));
     const found = models.find((model) => model.name === name);
     if (!found) throw new Error(`${name} is not at the demo upstream`);
     provider = await two.addProvider(found.upstream);

@@ -17,12 +17,9 @@ export function PurchaseSummary({
   of: Shape<'PurchasePreview'> | undefined;
   price: PriceTag;
 }) {
-  const { words, locale } = useSpeech();
-  const { market } = words;
+  const { market } = useSpeech().words;
   const money = (amount: string | undefined): ReactNode =>
     amount === undefined ? '–' : <Money amount={amount} currency={price.currency} />;
-  const typical =
-    EXAMPLE.input * Number(price.weight_input) + EXAMPLE.output * Number(price.weight_output);
   return (
     <div className="rounded-md bg-sunken px-3 py-2">
       <dl className="flex flex-col gap-1.5">
@@ -42,14 +39,30 @@ export function PurchaseSummary({
       <p className="mt-2 border-t border-line pt-2 text-table">
         <Weights price={price} />
       </p>
-      {preview && typical > 0 && (
-        <p className="mt-1 text-table text-text-3">
-          {preview.tokens < typical
-            ? market.worthLess
-            : market.worth(formatCount(Math.floor(preview.tokens / typical), locale))}
-        </p>
-      )}
+      <Meaning of={preview} price={price} />
     </div>
+  );
+}
+
+/** Gives the number of tokens a meaning: the requests that it pays for. */
+function Meaning({
+  of: preview,
+  price,
+}: {
+  of: Shape<'PurchasePreview'> | undefined;
+  price: PriceTag;
+}) {
+  const { words, locale } = useSpeech();
+  const { market } = words;
+  const typical =
+    EXAMPLE.input * Number(price.weight_input) + EXAMPLE.output * Number(price.weight_output);
+  if (!preview || typical <= 0) return null;
+  return (
+    <p className="mt-1 text-table text-text-3">
+      {preview.tokens < typical
+        ? market.worthLess
+        : market.worth(formatCount(Math.floor(preview.tokens / typical), locale))}
+    </p>
   );
 }
 
