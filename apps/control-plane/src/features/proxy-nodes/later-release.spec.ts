@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -17,11 +17,13 @@ const NAME = 'rolled-back';
 
 let later: ControlPlane;
 let node: SpeakingNode | undefined;
+let earlier: ChildProcess | undefined;
 beforeAll(async () => {
   Object.assign(FORMATS, { report: LATER });
   later = await startControlPlane();
 }, 60_000);
 afterAll(async () => {
+  earlier?.kill();
   Object.assign(FORMATS, { report: 1 });
   node?.stop();
   await later?.stop();
@@ -41,7 +43,9 @@ const formats = async () =>
 
 function startEarlier(level: 'silent' | 'info') {
   const env = { PATH: process.env.PATH, ...later.environment, LOG_LEVEL: level };
-  return spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [MAIN], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  earlier = child;
+  return child;
 }
 const planes = async () => [...(await later.app.get(FleetStore).listControlPlanes()).keys()];
 
