@@ -8,6 +8,7 @@ import { WithdrawalsService } from '../../../apps/control-plane/src/features/sub
 import { UsageWorker } from '../../../apps/control-plane/src/features/usage/ingest/usage-worker.ts';
 import { FIRST_SUBSCRIPTIONS } from './postgres/first-rows.ts';
 import {
+  EarlyPrices,
   firstOfLane,
   ForgetfulDays,
   ForgetfulWithdrawals,
@@ -16,6 +17,7 @@ import {
   politeFirst,
   repeating,
   TrustingProofs,
+  UnlockedPrices,
 } from './planted-parts.ts';
 import { SHIPPED, type Parts } from './world.ts';
 
@@ -218,6 +220,14 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: 'a lane acknowledges all jobs of a group and books the first',
     parts: withControlPlane({ worker: (...parts) => firstOfLane(parts) }),
+  },
+  {
+    name: 'prices are not locked while tokens are bought',
+    parts: withControlPlane({ prices: () => new UnlockedPrices() }),
+  },
+  {
+    name: 'a purchase that waited for its lock pays the price of before',
+    parts: withControlPlane({ prices: () => new EarlyPrices() }),
   },
   {
     name: 'the id of a withdrawal is that of the one before',

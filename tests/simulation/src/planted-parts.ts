@@ -2,6 +2,7 @@ import { FinalProofs } from '../../../apps/control-plane/src/features/proxy-node
 import { BookedWithdrawals } from '../../../apps/control-plane/src/features/live-state/booked-withdrawals.sql.ts';
 import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.sql.ts';
 import { acknowledgementsOf } from '../../../apps/control-plane/src/features/usage/ingest/acknowledgements-of.ts';
+import { PricesInForce } from '../../../apps/control-plane/src/features/models/prices-in-force.service.ts';
 import type { BookingLanes } from '../../../apps/control-plane/src/features/usage/ingest/booking-lanes.ts';
 import { UsageWorker } from '../../../apps/control-plane/src/features/usage/ingest/usage-worker.ts';
 import type { WithdrawalsService } from '../../../apps/control-plane/src/features/subscriptions/withdrawals.service.ts';
@@ -93,6 +94,32 @@ export function firstOfLane(parts: WorkerParts): UsageWorker {
   };
   Object.assign(lanes, { options: { ...others, book: first } });
   return worker;
+}
+
+export class UnlockedPrices extends PricesInForce {
+  override lockPrices(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+/** Reads a price before it is locked. */
+export class EarlyPrices extends PricesInForce {
+  readonly #early = new WeakMap<object, ReturnType<PricesInForce['priceNow']>>();
+
+  override async lockPrices(
+    ...[tx, modelId]: Parameters<PricesInForce['lockPrices']>
+  ): Promise<void> {
+    const early = super.priceNow(tx, modelId);
+    this.#early.set(tx, early);
+    await early;
+    await super.lockPrices(tx, modelId);
+  }
+
+  override priceNow(
+    ...[tx, modelId]: Parameters<PricesInForce['priceNow']>
+  ): ReturnType<PricesInForce['priceNow']> {
+    return this.#early.get(tx) ?? super.priceNow(tx, modelId);
+  }
 }
 
 type WithdrawalParts = ConstructorParameters<typeof WithdrawalsService>;

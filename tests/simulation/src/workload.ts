@@ -83,6 +83,15 @@ function drawPrice(random: Random): DrawnPrice {
   return { ...weights(), multipliers, perMillion, ...(random.chance(0.5) && { tiers }) };
 }
 
+/** Sets a price while customers buy: who comes first pays the one before, and who waited for its lock the new one. */
+function changePrice(world: World): Promise<unknown> {
+  const set = world.setPrice(drawPrice(world.random('acts')));
+  const random = world.random('purchases');
+  const buyers = world.subscriptions.filter(() => random.chance(0.5));
+  const sales = world.someControlPlane?.sales;
+  return Promise.all([set, ...buyers.map((one) => sales?.buy(one, random.integer(200, 3_000)))]);
+}
+
 function administer(world: World): void {
   const random = world.random('acts');
   const subscription = random.pick(world.subscriptions);
@@ -91,7 +100,7 @@ function administer(world: World): void {
   const drain = random.chance(0.5);
   const sales = world.someControlPlane?.sales;
   const done = {
-    price: () => world.setPrice(drawPrice(random)),
+    price: () => changePrice(world),
     buy: () => sales?.buy(subscription, tokens),
     unsubscribe: () => sales?.unsubscribe(subscription, drain),
   }[kind]();
