@@ -2,7 +2,7 @@ import { readdirSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
-import { closeRedis, LiveRecords, openRedis, redisReady } from '@tollgate/keyspace';
+import { closeRedis, LiveRecords, MeteringStore, openRedis, redisReady } from '@tollgate/keyspace';
 import { eventually } from '@tollgate/harness';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { Host } from '../../platform/host/host.ts';
@@ -175,6 +175,28 @@ test('unsubscribing right after Redis lost its tail refunds all of it in the fir
   expect(await ledger.wallet(account)).toBe(100_000_000n);
   expect(await ledger.violations()).toEqual({});
 }, 120_000);
+
+test('what Redis loses between the record and its withdrawal is not refunded too little: the subscription stays closing until all is there', async () => {
+  const [account, model] = [await ledger.account('100'), await ledger.model('1')];
+  const [redis, record] = [plane.app.get(REDIS), keysOf(plane, account.id, model.id)];
+  await post('/models/subscribe', account, { model_id: model.id, tokens: 5_000 });
+  const lost = await redis.hgetall(record);
+  await post('/models/renew', account, { model_id: model.id, tokens: 1_000_000 });
+  const metering = plane.app.get(MeteringStore, { strict: false });
+  const withdraw = jest.spyOn(metering, 'withdraw').mockImplementationOnce(async (request) => {
+    await redis.multi().del(record).hset(record, lost).exec();
+    return metering.withdraw(request);
+  });
+  try {
+    const { body } = await post('/models/unsubscribe', account, { model_id: model.id });
+    expect(body).toMatchObject({ status: 'closing' });
+    await eventually(async () => expect(await ledger.wallet(account)).toBe(100_000_000n));
+    expect(await ledger.live(account, model)).toMatchObject({ balance: 0 });
+    expect(await ledger.violations()).toEqual({});
+  } finally {
+    withdraw.mockRestore();
+  }
+}, 60_000);
 
 test('what was written before Redis went away is repeated as far back as Redis may lose, beyond the time that it was away', async () => {
   const [account, model, older] = [

@@ -118,6 +118,17 @@ describe('balances in Redis', () => {
       [id],
     );
     expect(await round()).toBe(0);
+    // However long ago it was: its write is promised.
+    await ledger.query(
+      "UPDATE token_credits SET created_at = now() - interval '1 minute' WHERE subscription_id = $1 AND seq = 2",
+      [id],
+    );
+    await ledger.query(
+      "INSERT INTO live_state_outbox (kind, target_id, created_at) VALUES ('subscription', $1, now() + interval '1 hour')",
+      [id],
+    );
+    expect(await round()).toBe(0);
+    await ledger.query('DELETE FROM live_state_outbox WHERE target_id = $1', [id]);
     const subject = `subscription:${id}`;
     expect(await ledger.query('SELECT id FROM alerts WHERE subject = $1', [subject])).toEqual([]);
     await ledger.query(
