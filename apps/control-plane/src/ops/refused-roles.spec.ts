@@ -12,6 +12,21 @@ import {
 } from '../testing/roles-under-test.ts';
 import { runOpsHere } from '../testing/run-ops-here.ts';
 
+const MORE = /may do more than the runtime [^]*Fix: .*runtime/;
+/** Each lets a role change the books, or read them, around its grants: an attribute, or the membership of one of PostgreSQL's own roles. */
+const POWERS = [
+  ...['SUPERUSER', 'CREATEROLE', 'CREATEDB', 'REPLICATION', 'BYPASSRLS'].map(
+    (name) => [name, `ALTER ROLE "NAME" ${name}`, `ALTER ROLE "NAME" NO${name}`] as const,
+  ),
+  ...[
+    'pg_execute_server_program',
+    'pg_read_server_files',
+    'pg_write_server_files',
+    'pg_write_all_data',
+    'pg_create_subscription',
+  ].map((name) => [name, `GRANT ${name} TO "NAME"`, `REVOKE ${name} FROM "NAME"`] as const),
+];
+
 describe('what is refused, with its remedy', () => {
   let services: Services;
   beforeAll(async () => {
@@ -34,6 +49,20 @@ describe('what is refused, with its remedy', () => {
         status: 2,
         err: expect.stringMatching(`may do more than the ${role} [^]*Fix: .*${role}`),
       });
+  });
+
+  test.each(POWERS)('a runtime role with %s', async (power, grant, revoke) => {
+    const { databaseUrl, databaseUrls: urls } = services;
+    const env = {
+      DATABASE_ADMIN_URL: databaseUrl,
+      DATABASE_OWNER_URL: urls.owner,
+      DATABASE_URL: urls.runtime,
+    };
+    const { username } = new URL(urls.runtime);
+    await asked(databaseUrl, grant.replace('NAME', username));
+    const { status, err } = await runOpsHere(env, 'migrate');
+    await asked(databaseUrl, revoke.replace('NAME', username));
+    expect([power, status, err]).toEqual([power, 2, expect.stringMatching(MORE)]);
   });
 
   test('roles that do not exist, and tables of another role', async () => {
