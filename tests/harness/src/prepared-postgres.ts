@@ -34,10 +34,14 @@ export interface PreparedPostgres {
   password: string;
 }
 
+/** Makes the roles of every cluster. */
+const ROLES_FILE = path.join(import.meta.dirname, '../../../deploy/postgres/roles.sql');
+
 /** Returns a name for a prepared database: it is the same as long as the files, how it is prepared, the Node.js release and the day are, as schemas have partitions by day. */
 export function preparedKey(files: readonly string[]): string {
   const hash = createHash('sha256').update(process.version).update(new Date().toDateString());
-  for (const file of [import.meta.filename, ...files]) hash.update(file).update(readFileSync(file));
+  for (const file of [import.meta.filename, ROLES_FILE, ...files])
+    hash.update(file).update(readFileSync(file));
   return hash.digest('hex').slice(0, 16);
 }
 

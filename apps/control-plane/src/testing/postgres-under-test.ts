@@ -7,19 +7,28 @@ import { migrate } from '../platform/database/migrate.ts';
 
 const SCHEMA_FOLDER = path.join(import.meta.dirname, '..', 'platform', 'database');
 
+/** Is far from the ids of accounts and models, so that one of them in its place finds nothing. */
+const FIRST_SUBSCRIPTION = 5_000_027;
+
 /** Makes a database with this release's schema, so that each suite copies it instead of running every migration. */
 export function migratedPostgres(): Promise<PreparedPostgres> {
   const files = readdirSync(SCHEMA_FOLDER, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts'))
     .toSorted()
     .map((file) => path.join(SCHEMA_FOLDER, file));
-  return preparedPostgres(preparedKey(files), async ({ owner, runtime, reader }) => {
-    const dataSource = await new DataSource(
-      dataSourceOptions({ DATABASE_URL: owner, DATABASE_POOL_MAX: 2 }),
-    ).initialize();
-    await migrate(dataSource, { runtime: nameIn(runtime), reader: nameIn(reader) });
-    await dataSource.destroy();
-  });
+  return preparedPostgres(
+    preparedKey([import.meta.filename, ...files]),
+    async ({ owner, runtime, reader }) => {
+      const dataSource = await new DataSource(
+        dataSourceOptions({ DATABASE_URL: owner, DATABASE_POOL_MAX: 2 }),
+      ).initialize();
+      await migrate(dataSource, { runtime: nameIn(runtime), reader: nameIn(reader) });
+      await dataSource.query(
+        `ALTER TABLE subscriptions ALTER COLUMN id RESTART WITH ${FIRST_SUBSCRIPTION}`,
+      );
+      await dataSource.destroy();
+    },
+  );
 }
 
 const nameIn = (url: string): string => new URL(url).username;
