@@ -10,7 +10,8 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, jest, test } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
 import { PartitionKeeper } from '../ingest/partition-keeper.ts';
 import { FolderStore } from './archive-store.ts';
@@ -190,8 +191,9 @@ test('a repeated export changes nothing; one that was interrupted or whose file 
   expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([]);
 });
 
-test('a day goes only when all of its rows were exported, a late one included', async () => {
+test('a day goes only when all of its rows were exported, a late one included, and the log says each time that it waits', async () => {
   const partitions = plane.app.get(PartitionKeeper);
+  const warned = jest.spyOn(Logger.prototype, 'warn');
   await book(40, 3);
   await partitions.look();
   expect(await rowsLeft(40)).toBe(3);
@@ -203,6 +205,9 @@ test('a day goes only when all of its rows were exported, a late one included', 
   await partitions.look();
   expect(await rowsLeft(40)).toBe(0);
   expect(linesOf(40)).toHaveLength(5);
+  const waited = warned.mock.calls.filter(([line]) => String(line).startsWith(dayOf(40)));
+  warned.mockRestore();
+  expect(waited).toHaveLength(2);
 });
 
 test('a folder with a manifest of another program is refused and left as it is', async () => {
