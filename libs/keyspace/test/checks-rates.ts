@@ -38,6 +38,11 @@ const checkpoint = (tenant: Tenant, rid: string, outputTokens: number) =>
     outputTokens,
   });
 
+async function isKeptFor({ redis }: Tenant, key: string, atMostMs: number): Promise<boolean> {
+  const leftMs = await redis.pttl(key);
+  return leftMs > 0 && leftMs <= atMostMs;
+}
+
 export const rateChecks: Checks = {
   'tokens count at admission as estimated, as they are made, and at settlement as reported': async (
     world,
@@ -168,6 +173,47 @@ export const rateChecks: Checks = {
     tenant.clock.now += 2 * MINUTE;
     await admitted(tenant);
   },
+
+  'a renewed request keeps its place among those that run, a lost one leaves it with its lease':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant, { concurrency: 1 });
+      const running = keys.running(tenant.shard, tenant.keyHash);
+      const rid = await admitted(tenant);
+      assert.ok(await isKeptFor(tenant, running, MINUTE));
+      tenant.clock.now += 40_000;
+      await tenant.redis.persist(running);
+      await checkpoint(tenant, rid, 0);
+      assert.ok(await isKeptFor(tenant, running, MINUTE));
+      tenant.clock.now += 40_000;
+      await refuses(tenant, {}, 'concurrency_exceeded');
+      tenant.clock.now += 20_000;
+      await admitted(tenant);
+    },
+
+  'a key whose requests may run at will has no list of them': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant, { tpm: 100 });
+    const rid = await admitted(tenant, prompt(1));
+    await checkpoint(tenant, rid, 2);
+    assert.equal(await used(tenant, 'tpm'), 3);
+    assert.deepEqual(await tenant.redis.exists(keys.running(tenant.shard, tenant.keyHash), ''), 0);
+  },
+
+  'a request that another model answers counts no second time as a request, but its tokens do':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant, { rpm: 1, tpm: 100 });
+      await admitted(tenant, prompt(10));
+      const other = await tenant.store.admit(request(tenant, { ...prompt(20), isCounted: false }));
+      assert.ok(other.kind === 'admitted');
+      assert.deepEqual(
+        other.windows.map(({ window }) => window),
+        ['tpm'],
+      );
+      assert.equal(await used(tenant, 'tpm'), 30);
+      await refuses(tenant, prompt(1), 'rate_limited');
+    },
 
   'a limit that was removed leaves no windows, and what another program wrote stops no settlement':
     async (world) => {
