@@ -1,3 +1,4 @@
+import { OTHER_MODEL } from '@tollgate/contracts';
 import { askForModel, InvalidRequest } from '@tollgate/protocols';
 import type { FallbackCondition, SnapshotModel } from '@tollgate/snapshot';
 import { Refusal } from '../refusals.ts';
@@ -40,7 +41,7 @@ export function comingFrom(attempts: readonly RouteAttempt[]): RouteAttempt[] {
     {
       upstream_id: last.upstream_id,
       route_id: last.route_id,
-      error: 'other_model',
+      error: OTHER_MODEL,
       duration_ms,
     },
   ];

@@ -52,6 +52,9 @@ export const routeAttemptSchema = z.strictObject({
 export const SKIP_REASONS = ['resting', 'full', 'no_token'] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
+/** Is the error of the first attempt where another model was asked before. Admission counted the request as one then, and it has a final of its own. */
+export const OTHER_MODEL = 'other_model';
+
 /** Returns false for an upstream that was skipped: nothing was sent to it, and `error` gives the reason. */
 export function wasTried({ error }: { error?: string | undefined }): boolean {
   return !SKIP_REASONS.some((reason) => reason === error);

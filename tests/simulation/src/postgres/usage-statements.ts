@@ -208,6 +208,7 @@ export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
     'SELECT w.id, w.subscription_id FROM unnest($1::uuid[], $2::int[], $3::date[]) AS',
     withdrawalsOfUsage,
   ],
+  ['FROM budgets b WHERE b.user_id = ANY', () => []],
   ['INSERT INTO usage_rollups', () => []],
   ['INSERT INTO usage_totals', () => []],
   ['SELECT pg_advisory_xact_lock_shared(7001004, i)', sharedEpochLock],

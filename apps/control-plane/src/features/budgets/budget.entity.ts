@@ -74,6 +74,10 @@ export class BudgetRow {
   @CreateDateColumn({ type: 'timestamptz' })
   createdAt: Date;
 
+  /** Is the time since which it counts the requests that it counts now: its creation, or the last change of its models. */
+  @Column({ type: 'timestamptz' })
+  definedAt: Date;
+
   /** Is the version of the part that the live record carries. */
   @Column({ type: 'timestamptz' })
   updatedAt: Date;

@@ -121,6 +121,7 @@ export class BudgetsService {
           { period: body.period, timeZone: body.time_zone },
           { atMs: now.getTime(), count: PERIODS_AHEAD },
         ),
+        definedAt: now,
         updatedAt: now,
         deletedAt: null,
       });
@@ -139,6 +140,7 @@ export class BudgetsService {
       return {
         amount: body.amount === undefined ? row.amount : amountOf(row.unit, body.amount),
         models: body.models ?? row.models,
+        definedAt: (body.models ?? row.models) === row.models ? row.definedAt : new Date(),
         action: body.action ?? row.action,
         notifyAt: body.notify_at?.toSorted((a, b) => a - b) ?? row.notifyAt,
       };

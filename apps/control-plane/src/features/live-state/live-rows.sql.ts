@@ -216,6 +216,23 @@ export async function keyOfBudgets(
   return rows.map((row) => keyOfBudgetsRow.parse(row))[0];
 }
 
+/** Maps each of these keys that a rotation made, deleted ones included, to the key that owns its budgets. */
+export async function ownersOfBudgets(
+  tx: Pick<EntityManager, 'query'>,
+  keyIds: readonly number[],
+): Promise<Map<number, number>> {
+  if (keyIds.length === 0) return new Map();
+  const rows: unknown[] = await tx.query(
+    'SELECT id, budgets_of_id FROM api_keys WHERE id = ANY($1::int[]) AND budgets_of_id IS NOT NULL',
+    [[...new Set(keyIds)]],
+  );
+  return new Map(
+    rows
+      .map((row) => z.object({ id: z.number(), budgets_of_id: z.number() }).parse(row))
+      .map(({ id, budgets_of_id: ownerId }) => [id, ownerId]),
+  );
+}
+
 /** Returns the key and its rotations, which share budgets; `keyId` is the first of them. */
 export async function rotationsOf(
   tx: Pick<EntityManager, 'query'>,

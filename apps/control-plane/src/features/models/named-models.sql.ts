@@ -1,6 +1,7 @@
 import { isModelAllowed } from '@tollgate/keyspace';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
+import { toSafeInteger } from '../../platform/database/columns.ts';
 
 const modelRow = z.object({ id: z.number(), name: z.string() });
 const priceRow = z.object({ id: z.number(), price_per_million: z.string() });
@@ -33,4 +34,29 @@ export async function modelsNamed(
     priceIds: prices.map(({ id }) => id),
     pricesPerMillion: prices.map((price) => price.price_per_million),
   };
+}
+
+const namedPriceRow = z.object({
+  id: z.number(),
+  name: z.string(),
+  price_per_million: z.string().transform(toSafeInteger),
+});
+
+/** Returns of each price version the name of its model, and its price in micro-units. */
+export async function readNamedPrices(
+  tx: Pick<EntityManager, 'query'>,
+  priceVersionIds: readonly number[],
+): Promise<Map<number, { modelName: string; pricePerMillion: number }>> {
+  const rows: unknown[] = await tx.query(
+    'SELECT p.id, m.name, p.price_per_million FROM price_versions p JOIN models m ON m.id = p.model_id WHERE p.id = ANY($1::int[])',
+    [[...new Set(priceVersionIds)]],
+  );
+  return new Map(
+    rows
+      .map((row) => namedPriceRow.parse(row))
+      .map(({ id, name, price_per_million }) => [
+        id,
+        { modelName: name, pricePerMillion: price_per_million },
+      ]),
+  );
 }

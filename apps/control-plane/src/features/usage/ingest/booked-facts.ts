@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { ratedTokensOf } from '@tollgate/contracts';
+import { OTHER_MODEL, ratedTokensOf } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
 import { AlertsService } from '../../alerts/alerts.service.ts';
 import { BudgetBooking, type BudgetedUse } from '../../budgets/budget-booking.sql.ts';
+import { claimOn, lackingBudgets, type AdmittedRequest } from '../../budgets/missing-claims.sql.ts';
+import { readNamedPrices } from '../../models/named-models.sql.ts';
 import type { LockedSubscription } from '../../subscriptions/token-ledger.service.ts';
 import type { AdoptedUsage } from './late-usage.sql.ts';
 import type { ReadEvent } from './read-event.ts';
@@ -21,6 +23,31 @@ export class BookedFacts {
     private readonly budgets: BudgetBooking,
   ) {}
 
+  /** Adds claims on budgets that Redis had lost, or had not received, when it admitted a request. */
+  async claimed(tx: EntityManager, reads: readonly ReadEvent[]): Promise<readonly ReadEvent[]> {
+    const asked = reads.map((read) => ({ read, request: requestOf(read) }));
+    const lacking = await lackingBudgets(
+      tx,
+      asked.flatMap(({ request }) => request ?? []),
+    );
+    if (lacking.length === 0) return reads;
+    const prices = await readNamedPrices(
+      tx,
+      lacking.map(({ request }) => request.priceVersionId),
+    );
+    const missing = new Map(
+      lacking.map(({ request, budgets }) => {
+        const price = prices.get(request.priceVersionId);
+        const claims = price ? budgets.map((budget) => claimOn(budget, request, price)) : [];
+        return [request, claims.filter((claim) => claim !== '').join(',')];
+      }),
+    );
+    return asked.map(({ read, request }) => {
+      const uncounted = request && missing.get(request);
+      return uncounted ? withClaims(read, uncounted) : read;
+    });
+  }
+
   /** `LateUsage` finds `missed` and `adopted`. */
   async sum(
     tx: EntityManager,
@@ -37,7 +64,7 @@ export class BookedFacts {
     bookRollups(tx, booked);
     await this.budgets.book(tx, {
       booked: booked.flatMap(budgetedUse),
-      missed: missed.flatMap(budgetedUse),
+      missed: [...missed.flatMap(budgetedUse), ...uncountedUse(booked, missed)],
       adopted: adopted.map(({ use }) => use),
     });
   }
@@ -64,6 +91,32 @@ export class BookedFacts {
     const detail = { events: newLetters, reason: reason ?? 'unknown' };
     await this.alerts.raise(tx, { rule: 'dead_letter', subject: 'usage', message, detail });
   }
+}
+
+function requestOf({ event: { payload }, beganAtMs }: ReadEvent): AdmittedRequest | null {
+  if (payload.kind === 'withdraw') return null;
+  const { account_id: accountId, key_id: keyId, price_version_id: priceVersionId } = payload;
+  // A reap does not name the models that were asked before.
+  const isFirst =
+    payload.kind === 'usage' && !payload.attempts.some(({ error }) => error === OTHER_MODEL);
+  return { accountId, keyId, priceVersionId, beganAtMs, claims: payload.budgets ?? '', isFirst };
+}
+
+function withClaims(read: ReadEvent, uncounted: string): ReadEvent {
+  const { event } = read;
+  if (event.payload.kind === 'withdraw') return read;
+  const budgets = [event.payload.budgets ?? '', uncounted].filter((text) => text !== '').join(',');
+  return { ...read, uncounted, event: { ...event, payload: { ...event.payload, budgets } } };
+}
+
+/** Returns what Redis does not count of requests that it knows. */
+function uncountedUse(booked: readonly ReadEvent[], missed: readonly ReadEvent[]): BudgetedUse[] {
+  const whole = new Set(missed);
+  return booked.flatMap((read) =>
+    read.uncounted === undefined || whole.has(read)
+      ? []
+      : budgetedUse(read).map((use) => ({ ...use, claims: read.uncounted ?? '' })),
+  );
 }
 
 function budgetedUse({ event }: ReadEvent): BudgetedUse[] {

@@ -134,10 +134,10 @@ export class LateUsage {
     if (known.length === 0) return [];
     const [rows]: [unknown[], number] = await tx.query(
       `UPDATE usage_events u SET shard = v.shard, outbox_ms = split_part(v.outbox, '-', 1)::bigint, outbox_n = split_part(v.outbox, '-', 2)::bigint
-       FROM unnest($1::date[], $2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[]) AS v(day, rid, seq, shard, epoch, outbox, delta, corrected)
+       FROM unnest($1::date[], $2::uuid[], $3::smallint[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::bigint[], $9::text[]) AS v(day, rid, seq, shard, epoch, outbox, delta, corrected, uncounted)
        WHERE u.day = v.day AND u.rid = v.rid AND u.seq = v.seq AND NOT (u.kind = 'withdraw' AND u.seq = 0)
          AND (u.shard IS NULL OR (v.corrected IS NOT NULL AND u.created_at < ${filledAt('v.epoch')}))
-       RETURNING u.subscription_id, u.user_id, u.seq, u.delta, u.charge, u.budgets, CASE WHEN u.kind = 'usage' THEN ${RATED_TOKENS} END AS reported, v.delta - coalesce(v.corrected, 0) AS debited`,
+       RETURNING u.subscription_id, u.user_id, u.seq, u.delta, u.charge, array_to_string(ARRAY(SELECT unnest(string_to_array(u.budgets, ',')) EXCEPT SELECT unnest(string_to_array(v.uncounted, ','))), ',') AS budgets, CASE WHEN u.kind = 'usage' THEN ${RATED_TOKENS} END AS reported, v.delta - coalesce(v.corrected, 0) AS debited`,
       [
         known.map(dayOf),
         known.map(({ event }) => event.rid),
@@ -147,6 +147,7 @@ export class LateUsage {
         known.map(({ relayed }) => relayed.outboxId),
         known.map(({ relayed }) => relayed.delta),
         known.map((read) => (isFirstInRedis(read) ? read.event.delta : null)),
+        known.map(({ uncounted = '' }) => uncounted),
       ],
     );
     return rows.map((row) => adoptedRow.parse(row));

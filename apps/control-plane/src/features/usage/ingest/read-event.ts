@@ -16,6 +16,8 @@ export interface ReadEvent {
   isSigned: boolean;
   /** Is the start of the request, from its rid, in Unix ms. */
   beganAtMs: number;
+  /** Names those of its claims on budgets that Redis does not count, because it had lost the budgets. */
+  uncounted?: string;
   /** Lists the names of telemetry fields that could not be read, which are booked as unknown. */
   unreadable: readonly string[];
   /** Lists the names of another release's fields, which are not stored. */

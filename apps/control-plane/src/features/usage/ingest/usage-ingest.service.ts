@@ -84,7 +84,7 @@ export class UsageIngest {
       ? { kept: sound, aside: [] }
       : await this.judge.setAside(tx, sound);
     const { booked, duplicates } = await this.write(tx, {
-      sound: await this.late.placed(tx, kept, epochs),
+      sound: await this.facts.claimed(tx, await this.late.placed(tx, kept, epochs)),
       fromJournal,
       isCopied,
     });

@@ -27,6 +27,8 @@ CREATE TABLE budgets (
   -- A rolling budget keeps its last reset here, or 0.
   starts bigint[] NOT NULL CHECK (cardinality(starts) > 0),
   created_at timestamptz NOT NULL DEFAULT now(),
+  -- Is the time since which it counts the requests that it counts now: its creation, or the last change of its models.
+  defined_at timestamptz NOT NULL DEFAULT now(),
   -- Rises with every change that the live record in Redis must follow.
   updated_at timestamptz NOT NULL DEFAULT now(),
   deleted_at timestamptz,
