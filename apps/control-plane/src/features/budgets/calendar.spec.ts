@@ -71,6 +71,9 @@ test.each([
   ['UTC', true],
   ['Europe/Bielefeld', false],
   ['+02:00', false],
+  ['2027-01-01T00:00Z[Europe/Berlin]', false],
+  ['2027-01-01T00:00+05:30', false],
+  ['T00+0530', false],
   ['', false],
 ])('the zone %j is known: %s', (name, isKnown) => {
   expect(isTimeZone(name)).toBe(isKnown);

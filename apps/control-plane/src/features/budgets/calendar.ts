@@ -74,10 +74,11 @@ export function leavesAt(bucket: number, windowMinutes: number): number {
   return bucket - (bucket % windowMinutes) + WINDOW_BUCKETS * windowMinutes;
 }
 
-/** Returns whether the runtime knows this IANA zone. */
+/** Returns whether the runtime knows this IANA zone. Temporal alone would take a time with a zone or an offset for one, too. */
 export function isTimeZone(name: string): boolean {
   try {
     Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name);
+    new Intl.DateTimeFormat('en', { timeZone: name });
     return !/^[+-]/.test(name);
   } catch (error) {
     if (error instanceof RangeError) return false;
