@@ -74,3 +74,34 @@ test('a rollback undoes the deletion of an upstream, with its key', async () => 
     sealed_api_key: expect.any(String),
   });
 });
+
+test.each([
+  ['deleted', 'DELETE'],
+  ['removed by a change', 'PUT'],
+] as const)(
+  'a rollback brings no credential back that was %s before its upstream was deleted, or whose place another has',
+  async (_how, method) => {
+    const address = { protocol: 'openai', base_url: 'https://api.example.com/v1' };
+    const { id } = await admin('POST', '/upstreams', { name: method, ...address, api_key: 'sk-1' });
+    const path = `/upstreams/${id}/credentials`;
+    const add = async (name: string): Promise<number> =>
+      Object(await admin('POST', path, { name, api_key: `sk-${name}` })).id;
+    const [kept, deleted] = [await add('kept'), await add('deleted')];
+    await admin('POST', '/snapshots/unpin');
+    const own = async () => (await published()).document.upstreams.find((each) => each.id === id);
+    await eventually(async () => expect((await own())?.credentials).toHaveLength(3));
+    const { version } = await published();
+    await admin('DELETE', `${path}/${deleted}`);
+    if (method === 'DELETE') await admin('DELETE', `${path}/0`);
+    else await admin('PUT', `/upstreams/${id}`, { api_key: null });
+    const rolledBack = async () => {
+      await admin('POST', `/snapshots/${version}/rollback`);
+      return own();
+    };
+    const rest = { sealed_api_key: null, credentials: [{ id: kept }] };
+    await admin('PUT', `/upstreams/${id}`, { api_key: 'sk-2' });
+    expect(await rolledBack()).toMatchObject(rest);
+    await admin('DELETE', `/upstreams/${id}`);
+    expect(await rolledBack()).toMatchObject(rest);
+  },
+);

@@ -12,6 +12,7 @@ import { toSafeInteger } from '../../platform/database/columns.ts';
 import { prepared } from '../../platform/database/prepared.ts';
 import { repeatedLook } from '../../platform/database/repeated-looks.ts';
 import { beforeCommit } from '../../platform/database/transactions.ts';
+import { deletedCredentials } from '../activity/deleted-credentials.sql.ts';
 import { withoutDeletedCredentials } from './deleted-credentials.ts';
 import { readRoutingRows } from './read-routing-rows.sql.ts';
 
@@ -169,12 +170,15 @@ export class SnapshotRepository {
     tx: EntityManager,
     {
       document: earlier,
+      madeAt,
       rollbackOf,
       createdBy,
-    }: { document: SnapshotDocument; rollbackOf: number; createdBy: number },
+    }: { document: SnapshotDocument; madeAt: Date; rollbackOf: number; createdBy: number },
   ): Promise<SnapshotHead> {
     await this.settings(tx, { isLocked: true });
-    const document = withoutDeletedCredentials(earlier, await readRoutingRows(tx));
+    const rows = await readRoutingRows(tx);
+    const deleted = await deletedCredentials(tx, madeAt);
+    const document = withoutDeletedCredentials(earlier, rows, deleted);
     const head = await this.append(tx, { document, rollbackOf, createdBy, versionFloor: 0 });
     await tx.query('UPDATE fleet_settings SET pinned_version = $1', [head.version]);
     return head;

@@ -88,6 +88,7 @@ export class SnapshotsService {
       const row = await this.find(tx, version);
       const restored = await this.repository.restore(tx, {
         document: documentOf(row),
+        madeAt: row.createdAt,
         rollbackOf: version,
         createdBy: caller.userId,
       });
