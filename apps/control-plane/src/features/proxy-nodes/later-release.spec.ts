@@ -4,11 +4,12 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { FORMATS, NODE_ABILITIES } from '@tollgate/contracts';
+import { FORMATS, NODE_ABILITIES, READ_FORMATS } from '@tollgate/contracts';
 import { eventually } from '@tollgate/harness';
 import { FleetStore } from '@tollgate/keyspace';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { SpeakingNode } from '../../testing/speaking-node.ts';
+import { NodeRegistry } from './node-registry.ts';
 
 /** The control plane of this process is of a later release, whose reports have a second format; the built one is of the release before. */
 const MAIN = path.join(import.meta.dirname, '../../../dist/main.js');
@@ -64,17 +65,37 @@ test('an earlier control plane that is started before the nodes are replaced ref
   expect(await formats()).toEqual({ report: LATER });
 }, 60_000);
 
-test('after the nodes, it starts beside the later one', async () => {
-  await replaceNode([...NODE_ABILITIES]);
-  await eventually(async () => expect(await formats()).toEqual({}));
-  const child = startEarlier('info');
-  try {
-    for await (const line of createInterface(child.stdout))
-      if (line.includes('control plane is listening')) break;
-    expect(child.exitCode).toBeNull();
-    await eventually(async () => expect(await planes()).toHaveLength(2));
-  } finally {
-    child.kill();
-    await once(child, 'exit');
-  }
-}, 60_000);
+const LATER_STATE = { state: 'serve', formats: { report: LATER } } as const;
+
+test.each([
+  ['beside the later one', async () => {}],
+  [
+    'beside a state in Redis for a node that was never registered',
+    () => later.app.get(FleetStore).setDesired('planted', LATER_STATE),
+  ],
+  [
+    'although no later one runs that would change their states',
+    async () => {
+      await later.app.get(NodeRegistry).onApplicationShutdown();
+      await later.app.get(FleetStore).setDesired(NAME, LATER_STATE);
+    },
+  ],
+])(
+  '%s',
+  async (_name, prepare) => {
+    await replaceNode([...NODE_ABILITIES, ...READ_FORMATS]);
+    await eventually(async () => expect(await formats()).toEqual({}));
+    await prepare();
+    const child = startEarlier('info');
+    try {
+      for await (const line of createInterface(child.stdout))
+        if (line.includes('control plane is listening')) break;
+      expect(child.exitCode).toBeNull();
+      await eventually(async () => expect(await planes()).toHaveLength(2));
+    } finally {
+      child.kill();
+      await once(child, 'exit');
+    }
+  },
+  60_000,
+);
