@@ -7,7 +7,8 @@ import { ask, modelWith, node, PATHS, script, shareNode } from './continued-answ
 // Each process has so small a part of the node's room that some streams fill it.
 shareNode({ WORKERS: '512' });
 
-const ROOM = (64 * 1024 * 1024) / 512;
+/** One account leaves as much free as it takes. */
+const ROOM = (64 * 1024 * 1024) / 512 / 2;
 const WORDS = Array.from({ length: 40 }, (_, index) => `word ${index}, `);
 const LAST = WORDS.at(-1) ?? '';
 

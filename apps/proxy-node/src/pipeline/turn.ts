@@ -63,7 +63,10 @@ export class Turn implements Delivery, MeterContext {
     this.asked = asked;
     this.admitted = admitted;
     this.attempts = attempts;
-    this.delivered = keptAnswer(asked, host.parts.keptEvents);
+    this.delivered = keptAnswer(asked, {
+      keptEvents: host.parts.keptEvents,
+      accountId: admitted.accountId,
+    });
     this.reasoning = host.parts.reasoning.of(asked.model.id);
   }
 

@@ -1,11 +1,6 @@
-import {
-  asksForThread,
-  deliveredOf,
-  takesPrefill,
-  type Delivered,
-  type KeptRoom,
-} from '@tollgate/protocols';
+import { asksForThread, deliveredOf, takesPrefill, type Delivered } from '@tollgate/protocols';
 import type { Asked } from '../request/parse.ts';
+import type { KeptEvents } from './kept-events.ts';
 
 /**
  * Returns what keeps an answer that another upstream may end when it breaks off: as the model says, and by default where it has another route, which writes
@@ -13,12 +8,12 @@ import type { Asked } from '../request/parse.ts';
  */
 export function keptAnswer(
   { ask, model: { failover }, candidates }: Asked,
-  room: KeptRoom,
+  { keptEvents, accountId }: { keptEvents: KeptEvents; accountId: number },
 ): Delivered | null {
   // Its own upstream alone has the conversation under the answer's id, and keeps all of an answer or none.
   if (asksForThread(ask)) return null;
   if (failover?.continues !== undefined)
-    return failover.continues ? deliveredOf(ask, { room }) : null;
+    return failover.continues ? deliveredOf(ask, { room: keptEvents.of(accountId) }) : null;
   if (!ask.isStream || (failover?.replay ?? 'always') !== 'always') return null;
   const first = candidates[0]?.[0]?.route;
   if (candidates.every((group) => group.every(({ route: { id } }) => id === first?.id)))
@@ -26,5 +21,5 @@ export function keptAnswer(
   const isContinued = candidates.some((group) =>
     group.some(({ route, upstream }) => takesPrefill(upstream, route)),
   );
-  return deliveredOf(ask, { isContinued, room });
+  return deliveredOf(ask, { isContinued, room: keptEvents.of(accountId) });
 }
