@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
 import { countField, idField } from '../../platform/http/answer-fields.ts';
 import { nameText } from '../../platform/http/text-field.ts';
 
@@ -23,6 +24,7 @@ export const connectionTestBody = z
       .number()
       .int()
       .min(0)
+      .max(INTEGER_MAX)
       .optional()
       .meta({ 'x-rules': [NO_SUCH_CREDENTIAL] }),
   })

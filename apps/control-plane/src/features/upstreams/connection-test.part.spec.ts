@@ -101,6 +101,8 @@ test('an upstream without an own credential is tested with its first enabled fur
   expect(seen.at(-1)?.headers).toMatchObject({ authorization: 'Bearer key-on' });
   const own = await run(id, { model: 'm', credential_id: 0 });
   expect(own).toMatchObject({ errors: [{ field: 'credential_id' }] });
+  const beyond = await run(id, { model: 'm', credential_id: 2 ** 31 });
+  expect(beyond).toMatchObject({ errors: [{ field: 'credential_id', code: 'too_large' }] });
 });
 
 test('without a model the one of its first route is asked; a provider without a list needs its name', async () => {
@@ -116,6 +118,15 @@ test('without a model the one of its first route is asked; a provider without a 
     upstream_model: 'at-the-provider',
   });
   expect(await run(id, {})).toMatchObject({ ok: true, model: 'at-the-provider' });
+});
+
+test('a list of models is shown without the names that repeat our key (S14)', async () => {
+  const id = await upstream('openai');
+  const names = ['m', 'Bearer secret-of-the-provider'].map((name) => ({ id: name }));
+  listed = { status: 200, text: JSON.stringify({ data: names }) };
+  expect(await run(id)).toMatchObject({ models: ['m'] });
+  expect(await asAdmin('POST', `/upstreams/${id}/models`)).toMatchObject({ models: ['m'] });
+  listed = { status: 404, text: '' };
 });
 
 test('a refusal is shown without our key (S14); a redirect is not followed (S4); a page is no answer', async () => {

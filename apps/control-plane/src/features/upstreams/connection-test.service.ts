@@ -33,6 +33,7 @@ import {
   judged,
   reportedTokens,
   usageOf,
+  withoutSecrets,
   type Asked,
   type Credential,
   type Failure,
@@ -177,7 +178,9 @@ export class ConnectionTestService {
     return {
       ...judged(answer, { credential, isRead }),
       usage: null,
-      names: names.filter(({ length }) => length <= NAME_CHARS_MAX).slice(0, NAMES_MAX),
+      names: withoutSecrets(names, credential)
+        .filter(({ length }) => length <= NAME_CHARS_MAX)
+        .slice(0, NAMES_MAX),
     };
   }
 

@@ -14,6 +14,8 @@ import type { ConnectionTest } from './connection-test.dto.ts';
 import type { Upstream } from './upstream.entity.ts';
 
 const MESSAGE_CHARS_MAX = 500;
+/** Servers without authentication get words such as "none" for a key, which names of models contain. */
+const SECRET_CHARS_MIN = 8;
 
 export type Failure = NonNullable<ConnectionTest['error']>;
 
@@ -56,12 +58,21 @@ export function judged(
   if ('kind' in answer) return { status: null, error: answer };
   const { status, text } = answer;
   if (status >= 200 && status < 300) return { status, error: isRead ? null : UNREADABLE };
-  const secrets = credential
-    ? [...secretTexts(credential.auth), ...(credential.token === null ? [] : [credential.token])]
-    : [];
-  const shown = secrets.reduce((cut, secret) => cut.replaceAll(secret, '***'), text);
+  const shown = secretsOf(credential).reduce((cut, secret) => cut.replaceAll(secret, '***'), text);
   const message = shown.slice(0, MESSAGE_CHARS_MAX) || `The upstream answered ${status}`;
   return { status, error: { kind: 'refused', message } };
+}
+
+/** Leaves out what repeats our key: the names of models come from the upstream, too (security S14). */
+export function withoutSecrets(names: readonly string[], credential: Credential | null): string[] {
+  const secrets = secretsOf(credential).filter(({ length }) => length >= SECRET_CHARS_MIN);
+  return names.filter((name) => !secrets.some((secret) => name.includes(secret)));
+}
+
+function secretsOf(credential: Credential | null): string[] {
+  if (!credential) return [];
+  const { auth, token } = credential;
+  return [...secretTexts(auth), ...(token === null ? [] : [token])];
 }
 
 export function usageOf(text: string, protocol: Upstream['protocol']): ReportedUsage | null {
