@@ -24,7 +24,7 @@ export class KeptEvents {
   of(accountId: number): KeptRoom {
     return {
       take: (bytes) => this.#take(accountId, bytes),
-      giveBack: (bytes) => void this.#add(accountId, -bytes),
+      giveBack: (bytes) => this.#add(accountId, -bytes),
     };
   }
 
