@@ -7,6 +7,7 @@ import { failureOf, type Failure } from '../../api/failure.ts';
 import { useSpeech, useWords } from '../../words/words.ts';
 import { Button, type ButtonLook } from './button.tsx';
 import { plainDecimal } from './decimals.ts';
+import { namesOf } from './fault-names.ts';
 import { useDraft } from './use-draft.ts';
 import { RequestId } from '../request-id.tsx';
 
@@ -123,12 +124,9 @@ function faultsAt({ fields }: Failure, form: HTMLFormElement | null): Faults {
 }
 
 function fieldOf(path: string, form: HTMLFormElement | null): Element | undefined {
-  const parts = path.split('.');
-  const names = [
-    ...parts.map((_, count) => parts.slice(0, parts.length - count)),
-    ...parts.map((_, count) => parts.slice(count)),
-  ].map((name) => name.join('.'));
-  const found = names.map((name) => form?.elements.namedItem(name)).find((item) => item != null);
+  const found = namesOf(path)
+    .map((name) => form?.elements.namedItem(name))
+    .find((item) => item != null);
   return found instanceof RadioNodeList
     ? [...found].find((node) => node instanceof Element)
     : found;
