@@ -110,8 +110,9 @@ export class RestOfAnswer {
     const { prefills } = this.#tries;
     const way = this.#way;
     const mayPrefill = prefills.get(candidate.route.id) !== 'refused';
+    const takes = (): boolean => this.#takes();
     const rest = this.#mayAsk(candidate)
-      ? await cut.askOf(asked.ask, { candidate, way, outputLimit, mayPrefill, rid })
+      ? await cut.askOf(asked.ask, { candidate, way, outputLimit, mayPrefill, rid, takes })
       : null;
     if (!rest) return this.#passOver(candidate);
     if (rest.isPrefill) prefills.set(candidate.route.id, 'asked');
@@ -123,13 +124,19 @@ export class RestOfAnswer {
     return meteredBy(passing, answer);
   }
 
-  /** Decides whether this route may be asked. The allowance of tokens bounds what no operator has allowed. */
   #mayAsk(candidate: Candidate): boolean {
-    const { asked, passing } = this.#delivery;
-    if (this.#way === 'rest') {
-      if (asked.model.failover?.continues) return true;
-      if (!continuesPrefill(this.#tries, candidate)) return false;
-    }
+    return this.#way === 'again' || this.#isAllowed || continuesPrefill(this.#tries, candidate);
+  }
+
+  /** Is true where an operator has allowed that any route writes on. */
+  get #isAllowed(): boolean {
+    return this.#delivery.asked.model.failover?.continues ?? false;
+  }
+
+  /** Takes an attempt's tokens from the allowance, which bounds what no operator has allowed. */
+  #takes(): boolean {
+    if (this.#way === 'rest' && this.#isAllowed) return true;
+    const { passing } = this.#delivery;
     const { input_tokens: prompt, output_tokens: delivered } = passing.costSoFar();
     // The provider reads what was delivered as a prefill, or says it again.
     return this.#host.takes(prompt + delivered);

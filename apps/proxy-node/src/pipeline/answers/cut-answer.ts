@@ -22,6 +22,8 @@ interface RestAsked {
   readonly outputLimit: number;
   readonly mayPrefill: boolean;
   readonly rid: string;
+  /** Takes the tokens of the attempt from the hour's allowance; false when they are used up. It is asked last, so that what is not sent takes none. */
+  readonly takes: () => boolean;
 }
 
 /** The upstream broke off in the middle of an answer that another one may continue. The client knows nothing of it yet. */
@@ -58,10 +60,10 @@ export class CutAnswer extends UpstreamFailure {
     if (counted instanceof Promise) counted.catch(() => undefined);
   }
 
-  /** Returns the request by which this candidate ends the answer, within what remains of the limit (tokens); null where no more tokens remain than the anchor takes, or where the text has no anchor. */
+  /** Returns the request by which this candidate ends the answer, within what remains of the limit (tokens); null where no more tokens remain than the anchor takes, where the text has no anchor, or where the allowance is used up. */
   async askOf(
     ask: Ask,
-    { outputLimit, rid, ...asked }: RestAsked,
+    { outputLimit, rid, takes, ...asked }: RestAsked,
   ): Promise<{ ask: Ask; outputLimit: number; isPrefill: boolean } | null> {
     const charged: TokenUsage = (await this.#counted).usage;
     const left = outputLimit - outputTokensOf(charged);
@@ -70,7 +72,7 @@ export class CutAnswer extends UpstreamFailure {
     const { anchor, isPrefill } = rest;
     // The whole answer has the whole limit.
     const outputTokens = asked.way === 'again' ? outputLimit : left;
-    if (outputTokens <= countTokens(anchor)) return null;
+    if (outputTokens <= countTokens(anchor) || !takes()) return null;
     this.#resume({
       ...{ rid, delivered: this.#delivered, anchor, isWhole: asked.way === 'again' },
       ...{ charged, prompt: rest.ask.prompt, outputTokens },
@@ -80,7 +82,11 @@ export class CutAnswer extends UpstreamFailure {
 
   #restOf(
     ask: Ask,
-    { candidate: { route, upstream }, way, mayPrefill }: Omit<RestAsked, 'outputLimit' | 'rid'>,
+    {
+      candidate: { route, upstream },
+      way,
+      mayPrefill,
+    }: Pick<RestAsked, 'candidate' | 'way' | 'mayPrefill'>,
   ): ContinuationAsk | null {
     const delivered = this.#delivered;
     if (way === 'again')
