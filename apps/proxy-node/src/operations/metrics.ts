@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { bears, BoundedLabel, negotiate, type UsageFinal } from '@tollgate/contracts';
 import { Gauge, Registry, collectDefaultMetrics, type OpenMetricsContentType } from 'prom-client';
+import type { KeptLimit } from '../pipeline/answers/kept-events.ts';
 import type { Gate } from '../pipeline/request/gate.ts';
 import type { Served } from '../observe/observed-request.ts';
 import type { Probed } from '../upstream/route-probes.ts';
@@ -118,6 +119,11 @@ export class Metrics {
 
   probed(probed: Probed): void {
     this.#requests.probed(probed);
+  }
+
+  /** Counts a stream that keeps nothing, because it met this limit. */
+  keptNothing(limit: KeptLimit): void {
+    this.#requests.keptNothing(limit);
   }
 
   refused(refused: Parameters<RequestMetrics['refused']>[0]): void {

@@ -87,6 +87,11 @@ export function requestCounters(registry: OpenRegistry) {
       'Prompt tokens that upstreams reported above their bound and no customer pays.',
       ['upstream_id', 'gen_ai_request_model'],
     ),
+    notKept: counter(
+      'tollgate_streams_not_kept_total',
+      'Streams of which nothing is kept, so that no other upstream can end them, by the limit that they met.',
+      ['limit'],
+    ),
     ...refusalCounters(counter),
   };
 }

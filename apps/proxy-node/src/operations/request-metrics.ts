@@ -9,6 +9,7 @@ import type { Exemplary } from './instruments.ts';
 import { CHARGED, operationOf, tokensOf } from '../observe/gen-ai.ts';
 import type { Served } from '../observe/observed-request.ts';
 import type { Refused } from '../observe/refusal-log.ts';
+import type { KeptLimit } from '../pipeline/answers/kept-events.ts';
 import type { Probed } from '../upstream/route-probes.ts';
 import { requestCounters, requestHistograms } from './request-instruments.ts';
 
@@ -80,6 +81,10 @@ export class RequestMetrics {
   refused({ status, code, budget }: Pick<Refused, 'status' | 'code' | 'budget'>): void {
     this.#counters.refusals.inc(1, String(status), code);
     if (budget) this.#counters.budgetRefusals.inc(1, budget.scope, budget.unit);
+  }
+
+  keptNothing(limit: KeptLimit): void {
+    this.#counters.notKept.inc(1, limit);
   }
 
   #streamed(final: UsageFinal, by: Exemplary, model: string): void {

@@ -175,7 +175,6 @@ export class Failover implements TryHost {
       ask: asked.ask,
       hasOther:
         tries.asked + 1 < this.#attemptsMax && this.#choose(delivery, tries).kind === 'candidate',
-      isContinued: delivery.delivered?.isContinued ?? false,
       delivery,
       promptTokens: cost.input_tokens,
       outputTokens: admitted.outputLimit ?? 0,

@@ -9,14 +9,27 @@ shareNode({ WORKERS: '512' });
 
 /** One account leaves as much free as it takes. */
 const ROOM = (64 * 1024 * 1024) / 512 / 2;
+/** One stream keeps an eighth of the room of all accounts. */
+const STREAM = ROOM / 4;
 const WORDS = Array.from({ length: 40 }, (_, index) => `word ${index}, `);
+const NOT_KEPT = 'tollgate_streams_not_kept_total';
 const LAST = WORDS.at(-1) ?? '';
+
+async function scrape(): Promise<string> {
+  const headers = { authorization: `Bearer ${NODE_CREDENTIAL}` };
+  return (await fetch(`${node.url}/metrics`, { headers })).text();
+}
 
 /** Returns how many bytes of events the process keeps. */
 async function kept(): Promise<number> {
-  const headers = { authorization: `Bearer ${NODE_CREDENTIAL}` };
-  const text = await (await fetch(`${node.url}/metrics`, { headers })).text();
-  return Number(/^tollgate_kept_event_bytes{[^}]*} (\S+)$/m.exec(text)?.[1]);
+  return Number(/^tollgate_kept_event_bytes{[^}]*} (\S+)$/m.exec(await scrape())?.[1]);
+}
+
+/** Returns how many streams met this limit. */
+async function notKept(limit: 'stream' | 'room'): Promise<number> {
+  const text = await scrape();
+  const line = text.split('\n').find((each) => each.startsWith(`${NOT_KEPT}{limit="${limit}"`));
+  return Number(line?.split(' ')[1] ?? 0);
 }
 
 /** Opens a stream that says the words and then waits; resolves once its client has them all. */
@@ -57,11 +70,24 @@ test('streams beyond the room keep nothing and end as an error where they break 
   expect(full).toBeLessThanOrEqual(ROOM);
 
   brokenAndRepeated();
+  const before = await notKept('room');
   const beyond = await ask('chat', model);
+  expect(await notKept('room')).toBe(before + 1);
   expect([beyond.text, beyond.final.outcome]).toEqual([WORDS.join(''), 'upstream_interrupted']);
   expect(beyond.final.attempts).toHaveLength(1);
 
   left.abort();
   await until('the room is free', async () => (await kept()) === 0);
   expect((await ask('chat', model)).text).toBe(text);
+});
+
+test("a stream that is longer than an eighth of its worker's room keeps nothing", async () => {
+  const model = await modelWith(['openai', 'openai']);
+  const words = Array.from({ length: STREAM / 100 }, (_, index) => `word ${index}, `);
+  const before = await notKept('stream');
+  script({ words, end: 'eof' }, { words: ['end'], end: 'well', follows: words.join('') });
+  const { text, stream, final } = await ask('chat', model, { max_tokens: 5_000 });
+  expect(stream.length).toBeGreaterThan(STREAM);
+  expect([text, final.outcome]).toEqual([words.join(''), 'upstream_interrupted']);
+  expect(await notKept('stream')).toBe(before + 1);
 });

@@ -41,7 +41,8 @@ export function createServing(
     onProbed: (probed) => metrics.probed(probed),
   });
   const admission = openAdmission(foundation);
-  const keptEvents = new KeptEvents(workerCount(foundation.config));
+  const workers = workerCount(foundation.config);
+  const keptEvents = new KeptEvents(workers, (limit) => metrics.keptNothing(limit));
   // Each needs the other: metrics read the number of runs, and a run that ends is counted.
   const metrics: Metrics = openMetrics(foundation, {
     gate,

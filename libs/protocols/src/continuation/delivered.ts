@@ -12,23 +12,28 @@ import {
 import type { JsonRecord } from '../json/json-guard.ts';
 import { SseFramer, type SseEvent } from '../sse/sse-framer.ts';
 
-/** A longer answer is not continued. */
-const KEPT_BYTES_MAX = 16 * 1024 * 1024;
 /** Bounds the client's bytes of an answer that another upstream may be asked for again, some 60 tokens: few longer ones are repeated word for word, and every stream keeps them. */
 const REPEATED_BYTES_MAX = 16 * 1024;
+/** Stand in the first event of a tool call, and not in a text, whose quotes are escaped. One that is written otherwise is kept until the answer breaks off. */
+const TOOL_CALLS = {
+  chat: ['"tool_calls":[{', '"tool_calls": [{'],
+  messages: ['"tool_use"'],
+} as const;
 
-/** Bounds the events that all answers keep. */
+/** Bounds the events that answers keep: each by itself, and all together. */
 export interface KeptRoom {
-  /** Returns false where there is no room for so many more bytes. */
-  take(bytes: number): boolean;
+  /** Returns false where there is no room for so many more bytes of an answer that keeps `had`. */
+  take(bytes: number, had: number): boolean;
   giveBack(bytes: number): void;
 }
 
 /** Says how another upstream may end an answer. */
 interface Kept {
   readonly isContinued?: boolean;
-  /** Is null where nothing bounds all answers together. */
+  /** Is null where nothing bounds what answers keep. */
   readonly room?: KeptRoom | null;
+  /** Is true where the model may call tools of the client. */
+  readonly hasTools?: boolean;
 }
 
 /**
@@ -37,9 +42,9 @@ interface Kept {
  */
 export class Delivered {
   readonly protocol: 'chat' | 'messages';
-  /** Is true when another upstream may write the rest of an answer of any length, and not only repeat a short one. */
-  readonly isContinued: boolean;
+  readonly #isContinued: boolean;
   readonly #room: KeptRoom | null;
+  readonly #toolCalls: readonly string[];
   /** Holds error events that were kept back. */
   unsaid: Uint8Array = new Uint8Array();
   readonly #unread: Uint8Array[] = [];
@@ -53,10 +58,19 @@ export class Delivered {
   openBlock: number | null = null;
   nextBlock = 0;
 
-  constructor(protocol: 'chat' | 'messages', { isContinued = true, room = null }: Kept = {}) {
+  constructor(
+    protocol: 'chat' | 'messages',
+    { isContinued = true, room = null, hasTools = false }: Kept = {},
+  ) {
     this.protocol = protocol;
-    this.isContinued = isContinued;
+    this.#isContinued = isContinued;
     this.#room = room;
+    this.#toolCalls = hasTools ? TOOL_CALLS[protocol] : [];
+  }
+
+  /** Is true while another upstream may write the rest of the answer, whatever its length, and not only repeat a short one. */
+  get isContinued(): boolean {
+    return this.#isContinued && this.#isPlain;
   }
 
   get text(): string {
@@ -79,10 +93,16 @@ export class Delivered {
   keep(bytes: Uint8Array): void {
     if (!this.#isPlain) return;
     const more = bytes.byteLength;
-    const bytesMax = this.isContinued ? KEPT_BYTES_MAX : REPEATED_BYTES_MAX;
-    if (this.#bytes + more > bytesMax || this.#room?.take(more) === false) return this.drop();
+    const isTooLong = !this.#isContinued && this.#bytes + more > REPEATED_BYTES_MAX;
+    if (isTooLong || this.#room?.take(more, this.#bytes) === false) return this.drop();
     this.#bytes += more;
     this.#unread.push(bytes);
+    if (this.#toolCalls.some((mark) => bufferOf(bytes).includes(mark))) this.#dropUnlessPlain();
+  }
+
+  #dropUnlessPlain(): void {
+    this.#settle();
+    if (!this.#isPlain) this.drop();
   }
 
   /** Keeps nothing from here on: no other upstream can end the answer. */
@@ -159,6 +179,10 @@ export class Delivered {
   }
 }
 
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
 function bytesOf(events: readonly SseEvent[]): Uint8Array {
   return Buffer.concat(events.map(({ raw }) => raw));
 }
@@ -195,7 +219,8 @@ export function deliveredOf(
   // The client sent a prefill of its own: what follows it is no answer by itself.
   if (last['role'] === 'assistant') return null;
   const isRefused = protocol === 'chat' ? isStructuredChat(body) : isStructuredMessage(body);
-  return isRefused || asksForThinking(body) ? null : new Delivered(protocol, kept);
+  if (isRefused || asksForThinking(body)) return null;
+  return new Delivered(protocol, { ...kept, hasTools: list(body['tools']).length > 0 });
 }
 
 function isStructuredChat(body: JsonRecord): boolean {

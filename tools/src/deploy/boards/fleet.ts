@@ -106,6 +106,17 @@ export const fleet: Board = {
       queries: [['sum by (instance) (tollgate_kept_event_bytes)', '{{instance}}']],
     },
     {
+      title: 'Streams not kept',
+      description: 'Streams a second that no other upstream can end, by the limit they met.',
+      kind: 'timeseries',
+      queries: [
+        [
+          'sum by (instance, limit) (rate(tollgate_streams_not_kept_total[$__rate_interval]))',
+          '{{instance}}, {{limit}}',
+        ],
+      ],
+    },
+    {
       title: 'CPU',
       description: 'Cores used; a worker has one.',
       kind: 'timeseries',

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { deliveredOf, parseAsk, type Delivered } from '@tollgate/protocols';
 import type { Candidate } from '../../snapshot/routing-index.ts';
-import { deadlinesFor, isPaced } from './attempt-deadlines.ts';
+import { AttemptLimits, deadlinesFor, isPaced } from './attempt-deadlines.ts';
 
 type Model = Parameters<typeof deadlinesFor>[1]['model'];
 
@@ -108,5 +109,47 @@ describe('an attempt is given up at the pace of its route', () => {
         paced({}, { isBackground: true }),
       ].includes(true),
     ).toBe(false);
+  });
+});
+
+describe('the silence of a stream is judged by the pace of its route', () => {
+  const candidate = {
+    route: { id: 1, upstream_model: 'gpt-4o' },
+    upstream: {
+      base_url: 'https://upstream.example',
+      first_token_timeout_ms: 120_000,
+      idle_timeout_ms: 120_000,
+    },
+  } as Candidate;
+  const ask = parseAsk(
+    'chat',
+    Buffer.from('{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]}'),
+  );
+  const began = (limits: AttemptLimits, delivered: Delivered | null) => {
+    const { pace } = limits.of(candidate, {
+      model: { id: 1 } as Model,
+      ask,
+      hasOther: true,
+      promptTokens: 1,
+      outputTokens: 1,
+      delivery: { isOver: false, delivered },
+    });
+    pace?.sawContent(10);
+    return pace;
+  };
+
+  test('until nothing of it is kept: then 15 s of silence end it', () => {
+    const limits = new AttemptLimits(1);
+    for (let count = 0; count < 20; count += 1) began(limits, null)?.ended();
+    let isRoom = true;
+    const room = { take: () => isRoom, giveBack: () => undefined };
+    const delivered = deliveredOf(ask, { room }) as Delivered;
+    const pace = began(limits, delivered);
+    const outpacedAfter = (ms: number) => pace?.isOutpaced(60_000, ms);
+    delivered.keep(Buffer.from(': kept\n\n'));
+    expect([outpacedAfter(3_000), outpacedAfter(3_001)]).toEqual([false, true]);
+    isRoom = false;
+    delivered.keep(Buffer.from(': not kept\n\n'));
+    expect([outpacedAfter(15_000), outpacedAfter(15_001)]).toEqual([false, true]);
   });
 });

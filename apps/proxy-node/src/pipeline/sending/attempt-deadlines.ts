@@ -20,15 +20,17 @@ interface Waiting {
   readonly hasOther: boolean;
 }
 
-/** States the cost to the installation of giving an attempt up, and says if another route may continue its answer. */
+/** States the cost to the installation of giving an attempt up. `delivery` says if another route may continue its answer. */
 interface Stake {
   readonly model: SnapshotModel;
   readonly ask: Ask;
   readonly hasOther: boolean;
-  readonly isContinued: boolean;
   readonly promptTokens: number;
   readonly outputTokens: number;
-  readonly delivery: { readonly isOver: boolean };
+  readonly delivery: {
+    readonly isOver: boolean;
+    readonly delivered: { readonly isContinued: boolean } | null;
+  };
 }
 
 /** Sets how long attempts may take. While another route stands by, the pace of their own route bounds them as well. */
@@ -40,13 +42,13 @@ export class AttemptLimits {
     this.#paces = new RoutePaces(workers);
   }
 
-  /** Takes the prompt tokens of one continuation; false when the hour's are used up. */
+  /** Takes the tokens of one continuation: its prompt, and what was delivered; false when the hour's are used up. */
   takes(modelId: number, tokens: number): boolean {
     return this.#paces.takes(modelId, tokens, monotonicMs());
   }
 
   of(candidate: Candidate, stake: Stake): CallDeadlines {
-    const { model, ask, hasOther, isContinued, promptTokens, outputTokens } = stake;
+    const { model, ask, hasOther, promptTokens, outputTokens, delivery } = stake;
     const { isStream } = ask;
     const waiting = { model, isStream, hasOther };
     const deadlines = deadlinesFor(candidate, waiting);
@@ -62,7 +64,8 @@ export class AttemptLimits {
       },
       monotonicMs(),
     );
-    const isOver = (): boolean => stake.delivery.isOver;
+    const isOver = (): boolean => delivery.isOver;
+    const isContinued = (): boolean => delivery.delivered?.isContinued ?? false;
     return { ...deadlines, pace: new PacedAttempt(pace, { tokens, isContinued, isOver }) };
   }
 }

@@ -98,7 +98,11 @@ describe('attempts that are given up', () => {
 
 describe('an attempt that is watched', () => {
   const fast = (isContinued: boolean): PacedAttempt =>
-    new PacedAttempt(paceAfter(times(20, 10)), { tokens: 1, isContinued, isOver: () => false });
+    new PacedAttempt(paceAfter(times(20, 10)), {
+      tokens: 1,
+      isContinued: () => isContinued,
+      isOver: () => false,
+    });
 
   test('is outpaced before its first content by its time, and after it by its silence', () => {
     const stream = fast(true);
@@ -122,7 +126,11 @@ describe('an attempt that is watched', () => {
   test('is not given up once no other route would be asked', () => {
     let isOver = false;
     const pace = paceAfter([], { as: ANSWER });
-    const answer = new PacedAttempt(pace, { tokens: 1, isContinued: false, isOver: () => isOver });
+    const answer = new PacedAttempt(pace, {
+      tokens: 1,
+      isContinued: () => false,
+      isOver: () => isOver,
+    });
     expect(answer.isOutpaced(15_000, 0)).toBe(false);
     isOver = true;
     expect(answer.isOutpaced(15_001, 0)).toBe(false);
@@ -133,7 +141,11 @@ describe('an attempt that is watched', () => {
   test('adds its first content and its longest silence once it has ended well', () => {
     const pace = paceAfter(times(10, 10));
     for (let count = 0; count < 10; count += 1) {
-      const stream = new PacedAttempt(pace, { tokens: 1, isContinued: true, isOver: () => false });
+      const stream = new PacedAttempt(pace, {
+        tokens: 1,
+        isContinued: () => true,
+        isOver: () => false,
+      });
       stream.sawBytes(90_000);
       stream.sawContent(4_000);
       for (const ms of [1, 6_000, 2]) stream.sawBytes(ms);

@@ -154,8 +154,8 @@ export class RoutePace {
 export interface PacedStake {
   /** Counts the tokens that its provider may bill if the attempt is abandoned. */
   readonly tokens: number;
-  /** Is true when another upstream may write the rest of its answer; otherwise its silence is not judged by its pace. */
-  readonly isContinued: boolean;
+  /** Returns true while another upstream may write the rest of its answer; otherwise its silence is not judged by its pace. */
+  isContinued(): boolean;
   /** Returns true when no other route would be asked: the client has left, or the node stops. */
   isOver(): boolean;
 }
@@ -172,7 +172,7 @@ export class PacedAttempt {
   constructor(pace: RoutePace, stake: PacedStake) {
     this.#pace = pace;
     this.#stake = stake;
-    this.#silenceMs = stake.isContinued ? pace.silenceMs : SILENCE.startMs;
+    this.#silenceMs = pace.silenceMs;
   }
 
   sawContent(afterMs: number): void {
@@ -190,10 +190,14 @@ export class PacedAttempt {
     this.#pace.observe({ contentMs: this.#contentMs, silenceMs: this.#longestSilenceMs });
   }
 
+  get #silenceMaxMs(): number {
+    return this.#stake.isContinued() ? this.#silenceMs : SILENCE.startMs;
+  }
+
   /** Returns true when the attempt is slower than its route's pace and the model's allowance permits abandoning it. */
   isOutpaced(sinceStartMs: number, silentMs: number): boolean {
     const isUnbegun = this.#contentMs < 0;
-    const isSlow = isUnbegun ? sinceStartMs > this.#pace.contentMs : silentMs > this.#silenceMs;
+    const isSlow = isUnbegun ? sinceStartMs > this.#pace.contentMs : silentMs > this.#silenceMaxMs;
     if (!isSlow || this.#stake.isOver()) return false;
     const { tokens } = this.#stake;
     return isUnbegun ? this.#pace.abandonsUnbegun(tokens) : this.#pace.abandonsSilent(tokens);
