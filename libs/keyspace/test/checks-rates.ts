@@ -147,6 +147,21 @@ export const rateChecks: Checks = {
     assert.deepEqual((await tenant.live.getAccount(accountId))?.rates, [rate]);
   },
 
+  'a prompt may have the most tokens of its key, and a key without limits keeps to those of its account':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant, { max_input_tokens: 80 });
+      await admitted(tenant, prompt(80));
+      await putKey(tenant, { revision: 2 });
+      const { accountId } = tenant;
+      await tenant.live.putAccount({
+        ...{ accountId, status: 'active', drain: false, revision: 2 },
+        rates: [{ window: 'tpm', limit: 10, models: '', countsCacheReads: true }],
+      });
+      await admitted(tenant, prompt(10));
+      await refuses(tenant, prompt(1), 'rate_limited');
+    },
+
   'cached reads do not count where a rate leaves them out': async (world) => {
     const tenant = await world.tenant();
     await openAccount(tenant, { tpm: 1_000 });
