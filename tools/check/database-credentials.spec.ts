@@ -44,3 +44,9 @@ test('in every way to install, who migrates has the addresses of the owner and t
   expect(read('deploy/systemd/tollgate-migrate.service')).toContain('/etc/tollgate/migrate.env');
   expect(read('deploy/pack.sh')).toContain('cp -R deploy/postgres "$target/deploy/postgres"');
 });
+
+test('an image has the API document that the control plane serves', () => {
+  expect(read('deploy/pack.sh')).toContain(
+    'cp libs/admin-client/openapi.json "$target/libs/admin-client/"',
+  );
+});

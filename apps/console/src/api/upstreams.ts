@@ -113,7 +113,7 @@ export function deleteCredential(of: Credential) {
   return dataOf(client.DELETE(ONE, pathOf(of)));
 }
 
-/** Without `credential_id` the test uses the upstream's own credential. */
+/** Without `credential_id` the test uses the own credential, else the first further one that is enabled. */
 export function testUpstream(id: number, model: string, credential_id?: number) {
   return dataOf(
     patientClient.POST('/admin-api/upstreams/{id}/test', {

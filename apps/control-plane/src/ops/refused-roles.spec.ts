@@ -60,9 +60,12 @@ describe('what is refused, with its remedy', () => {
     };
     const { username } = new URL(urls.runtime);
     await asked(databaseUrl, grant.replace('NAME', username));
-    const { status, err } = await runOpsHere(env, 'migrate');
-    await asked(databaseUrl, revoke.replace('NAME', username));
-    expect([power, status, err]).toEqual([power, 2, expect.stringMatching(MORE)]);
+    try {
+      const { status, err } = await runOpsHere(env, 'migrate');
+      expect([power, status, err]).toEqual([power, 2, expect.stringMatching(MORE)]);
+    } finally {
+      await asked(databaseUrl, revoke.replace('NAME', username));
+    }
   });
 
   test('roles that do not exist, and tables of another role', async () => {

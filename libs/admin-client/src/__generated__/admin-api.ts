@@ -4295,7 +4295,7 @@ export interface components {
             auth_types: ("api_key" | "aws" | "google" | "azure")[];
             endpoints: components["schemas"]["FurtherEndpoint"][];
             stops_billing_on_close: boolean;
-            /** @description The page that states it */
+            /** @description The page that states it, or the contrary */
             close_source: string | null;
             /** @description The page of the provider that states the address */
             source: string;

@@ -45,7 +45,7 @@ export function UpstreamKeyDialog({
 
 interface TestDialogProps {
   of: Pick<Upstream, 'id' | 'name'>;
-  /** Without an id the test uses the upstream's own credential. */
+  /** Without an id the test uses the own credential, else the first further one that is enabled. */
   credentialId?: number;
   /** Opening it is the test, of the model of its first route. */
   startsAtOnce?: boolean;

@@ -175,7 +175,7 @@ export const presetsSchema = z.object({
         auth_types: z.array(z.enum(AUTH_TYPES)).describe('The usual kind comes first'),
         endpoints: z.array(furtherEndpointField),
         stops_billing_on_close: z.boolean(),
-        close_source: z.url().nullable().describe('The page that states it'),
+        close_source: z.url().nullable().describe('The page that states it, or the contrary'),
         source: z.string().describe('The page of the provider that states the address'),
       })
       .meta({ id: 'UpstreamPreset' }),
