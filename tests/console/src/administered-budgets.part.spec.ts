@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { createCustomer, createRoutedModel } from '@tollgate/harness';
-import { WITHOUT } from './stage.ts';
+import { overflowOf, violationsOn, WITHOUT } from './stage.ts';
 import {
   describeInBrowser,
   dialog,
@@ -10,19 +10,24 @@ import {
   visitor,
 } from './administrator-under-test.ts';
 
+/** Computes by how many pixels the content of a dialog, or of a part that scrolls by itself, is wider than its place. */
+const FORM_OVERFLOW = `Math.max(...[...document.querySelectorAll('[role=dialog]:not([data-type]), [role=dialog]:not([data-type]) *')]
+  .filter((one) => one.matches('[role=dialog]') || ['auto', 'scroll'].includes(getComputedStyle(one).overflowX))
+  .map((one) => one.scrollWidth - one.clientWidth))`;
+
 /** Makes the budgets of a key, with a customer who has tokens of a model and the key. */
-async function budgetedKey() {
-  const model = await createRoutedModel(stage.tollgate, { name: 'budgeted' });
+async function budgetedKey(name = 'budgeted') {
+  const model = await createRoutedModel(stage.tollgate, { name });
   await stage.tollgate.admin.syncAll();
   const customer = await createCustomer(stage.tollgate);
   await customer.client.subscribe({ model_id: model.id, tokens: 1_000_000 });
-  const created = await customer.client.createKey({ name: 'budgeted', allowed_models: '*' });
-  const [key] = await customer.client.list('/keys?q=budgeted');
+  const created = await customer.client.createKey({ name, allowed_models: '*' });
+  const [key] = await customer.client.list(`/keys?q=${name}`);
   const ask = async (): Promise<number> => {
     const answer = await fetch(`${stage.address}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${created.key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'budgeted', messages: [{ role: 'user', content: 'Hi' }] }),
+      body: JSON.stringify({ model: name, messages: [{ role: 'user', content: 'Hi' }] }),
     });
     await answer.text();
     return answer.status;
@@ -98,6 +103,46 @@ describeInBrowser(`a budget in the console${WITHOUT}`, () => {
       await inDialog('Remove budget').click();
       await page.getByText('No budget yet').waitFor();
       expect([await ask(), await ask()]).toEqual([200, 200]);
+    },
+    STORY_MS,
+  );
+
+  test(
+    'has forms in Chinese that fit a narrow screen and pass axe, whatever they ask for',
+    async () => {
+      const { customer, keyId } = await budgetedKey('narrow');
+      const { username, password } = customer;
+      const credentials = { username, password };
+      const own = await stage.open({ credentials, width: 390, language: 'zh', theme: 'dark' });
+      const { page } = own;
+      const form = page.locator('[role=dialog]:not([data-type])');
+      const table = page.getByRole('table', { name: '预算' });
+      const faults = async (): Promise<unknown[]> => [
+        await overflowOf(page),
+        await page.evaluate<number>(FORM_OVERFLOW),
+        ...(await violationsOn(page)),
+      ];
+      await own.go(`/keys/${keyId}`);
+      await page.getByRole('button', { name: '设置预算' }).first().click();
+      for (const period of ['每天', '滚动窗口', '总量']) {
+        await form.getByLabel('周期').selectOption({ label: period });
+        for (const unit of ['计费 token', '金额', '请求数']) {
+          await form.getByLabel('计量').selectOption({ label: unit });
+          expect([period, unit, ...(await faults())]).toEqual([period, unit, 0, 0]);
+        }
+      }
+      await form.getByLabel('数量').fill('1');
+      await form.getByRole('button', { name: '设置预算', exact: true }).click();
+      for (const act of ['修改', '追加', '重新开始', '追加与重置记录']) {
+        await table.getByRole('button', { name: '更多操作' }).click();
+        await page.getByRole('menuitem', { name: act, exact: true }).click();
+        await form.waitFor();
+        expect([act, ...(await faults())]).toEqual([act, 0, 0]);
+        await page.keyboard.press('Escape');
+        await form.waitFor({ state: 'detached' });
+      }
+      expect(own.complaints).toEqual([]);
+      await own.context.close();
     },
     STORY_MS,
   );
