@@ -78,10 +78,26 @@ test('each equality of the books has words in the catalogue', () => {
   expect(WORDED_EQUALITIES.toSorted()).toEqual(names.toSorted());
 });
 
+/** Holds the verbs of actions whose names are composed, by the template in the source. */
+const COMPOSED: Readonly<Record<string, readonly string[]>> = {
+  'budget.${kind}': ['grant', 'reset'],
+  "dead_letter.${resolution === 'dismissed' ? 'dismiss' : 'book'}": ['book', 'dismiss'],
+  'payout.${change.status}': ['failed', 'paid'],
+  'upstream.credential_${act}': ['create', 'delete', 'update'],
+  'user.${move}': ['approve', 'delete', 'freeze', 'reject', 'unfreeze'],
+  'wallet.${kind}': ['adjustment', 'payout'],
+};
+
 test('each action that the activity log records has words', () => {
-  const recorded = sourcesBelow('apps/control-plane/src/features').flatMap(({ text }) =>
-    [...text.matchAll(/action: '([a-z_-]+\.[a-z_-]+)'/g)].map(([, action = '']) => action),
+  const named = (pattern: RegExp): string[] =>
+    sourcesBelow('apps/control-plane/src/features').flatMap(({ text }) =>
+      [...text.matchAll(pattern)].map(([, action = '']) => action),
+    );
+  expect(new Set(named(/action: `([^`]+)`/g))).toEqual(new Set(Object.keys(COMPOSED)));
+  const composed = Object.entries(COMPOSED).flatMap(([template, verbs]) =>
+    verbs.map((verb) => template.replace(/\$\{.*\}/, verb)),
   );
+  const recorded = [...named(/action: '([a-z_-]+\.[a-z_-]+)'/g), ...composed];
   expect(recorded.length).toBeGreaterThan(40);
   expect(recorded.filter((action) => actionName(action, 'en') === action)).toEqual([]);
 });
