@@ -7,6 +7,7 @@ import { git } from '../release/git.ts';
 import { releaseChanges, ReleaseRefused, type FileChange } from '../release/changes.ts';
 
 const USAGE = 'npm run release -- VERSION [--dry-run]';
+const FIRST = path.join(ROOT, 'tests/fleet/src/first-release.json');
 const IMAGES = ['control-plane', 'proxy-node', 'demo-upstream'];
 
 /**
@@ -93,8 +94,20 @@ function nextSteps(version: string, isDryRun: boolean): string {
     'Next:',
     '  npm run generate && npm run check',
     `  git commit -am "Release ${version}" && git tag v${version}`,
+    ...(isFirst() ? [nameFirst(version)] : []),
     ...builds,
     '  helm package deploy/helm/tollgate',
     '  attach the bill of materials to the release',
   ].join('\n');
+}
+
+/** Upgrades are tested from the first release on; its commit is known once it is made. */
+function isFirst(): boolean {
+  const { commit }: { commit: string | null } = JSON.parse(readFileSync(FIRST, 'utf8'));
+  return commit === null;
+}
+
+function nameFirst(version: string): string {
+  const named = `{ "release": "${version}", "commit": "'$(git rev-parse HEAD)'" }`;
+  return `  echo '${named}' > ${path.relative(ROOT, FIRST)} && git commit -am "upgrade: start from release ${version}"`;
 }

@@ -30,6 +30,16 @@ test('what is unreleased becomes that of the version, above the earlier ones; no
   );
 });
 
+test('the version of the packages is released once: the first release', () => {
+  const first = new Map([...FILES, ['CHANGELOG.md', CHANGELOG.replace(/## 0\.9\.1[^]*/, '')]]);
+  expect([...release('0.9.1', first)]).toEqual([
+    [
+      'CHANGELOG.md',
+      '# Changelog\n\n## Unreleased\n\n## 0.9.1 - 2026-11-22\n\n### Added\n- A thing.\n\n',
+    ],
+  ]);
+});
+
 test.each(['0.9.1', '0.9.0', '0.8.9', '1.0', 'v1.0.0', '1.0.0-beta', ''])(
   'the version %j is refused',
   (version) => {

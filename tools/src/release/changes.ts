@@ -16,7 +16,9 @@ export function releaseChanges(
   { version, date }: { version: string; date: string },
 ): FileChange[] {
   const current = versionOf(files.get('package.json') ?? '');
-  if (!isLater(version, current))
+  // The packages have the number of the first release from the beginning.
+  const isFirst = version === current && !isReleased(files.get('CHANGELOG.md') ?? '', version);
+  if (!isFirst && !isLater(version, current))
     throw new ReleaseRefused(`${version} is not a version after ${current}, like 1.2.3.`);
   return [...files]
     .map(([file, before]) => ({ file, before, after: changed(file, before, { version, date }) }))
@@ -45,6 +47,10 @@ function releasedChangelog(
   if (head === undefined || rest === undefined || notes === '')
     throw new ReleaseRefused('CHANGELOG.md has nothing under "Unreleased".');
   return `${head}${UNRELEASED}\n## ${version} - ${date}\n${rest}`;
+}
+
+function isReleased(changelog: string, version: string): boolean {
+  return changelog.includes(`\n## ${version} - `);
 }
 
 function versionOf(manifest: string): string {
