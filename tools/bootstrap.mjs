@@ -119,10 +119,10 @@ function isInstalled(extent) {
   return stamp.fingerprint === fingerprint() && [extent, EVERYTHING].includes(stamp.extent);
 }
 
-/** Returns the stamp of the last complete install. A stamp without an extent is of an earlier release, which knew no other. */
+/** Returns the stamp of the last complete install. */
 function readStamp() {
   if (!existsSync(stampFile)) return { fingerprint: '', extent: extentByHand() };
-  const [fingerprint = '', extent = EVERYTHING] = readFileSync(stampFile, 'utf8').split(' ');
+  const [fingerprint = '', extent = ''] = readFileSync(stampFile, 'utf8').split(' ');
   return { fingerprint, extent };
 }
 

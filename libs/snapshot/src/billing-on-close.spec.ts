@@ -28,7 +28,7 @@ describe('stopsBillingOnClose', () => {
     ).toBe(true);
   });
 
-  test('stays out of a document in which no administrator has set it, so that earlier nodes accept it', () => {
+  test('stays out of a document in which no administrator has set it', () => {
     const upstream = (stopsBillingOnClose: boolean | null): UpstreamRow => ({
       id: 1,
       name: 'main',

@@ -98,7 +98,7 @@ export type FailoverSettings = z.infer<typeof failoverSchema>;
 export const snapshotModelSchema = z.strictObject({
   id,
   name: z.string().min(1).max(256),
-  /** Lists further names it is called by; absent when it has none, so that a document without aliases is what it was before there were any. */
+  /** Lists further names it is called by; absent when it has none. */
   aliases: z.array(z.string().min(1).max(256)).min(1).optional(),
   display_name: z.string(),
   kind: z.enum(MODEL_KINDS),
@@ -112,11 +112,11 @@ export const snapshotModelSchema = z.strictObject({
   /** Is the number of tokens held for each input that no byte of the request bounds (a document, a file by its id); null: the whole context window is held. */
   unbounded_input_tokens: z.number().int().nonnegative().nullable(),
   is_on_shelf: z.boolean(),
-  /** Is absent when all is default, so that a node of the previous release reads the document. */
+  /** Is absent when all is default. */
   failover: failoverSchema.optional(),
-  /** Is true for a model that searches or reads by itself: its prompt figure may exceed what it was sent. It is absent for any other, so that a document without such models is what earlier nodes accept. */
+  /** Is true for a model that searches or reads by itself: its prompt figure may exceed what it was sent. It is absent for any other. */
   reads_more_than_sent: z.boolean().optional(),
-  /** Requests that mark nothing for a cache of the provider are marked. Absent where they are not, as earlier nodes do not know it. */
+  /** Requests that mark nothing for a cache of the provider are marked. Absent where they are not. */
   caches_prompts: z.boolean().optional(),
   /** Holds at least one price, ascending by effective_at. */
   prices: z.array(priceVersionSchema).min(1),
@@ -151,13 +151,13 @@ export const snapshotUpstreamSchema = z.strictObject({
   idle_timeout_ms: milliseconds,
   total_timeout_ms: milliseconds,
   max_concurrency: z.number().int().positive().nullable(),
-  /** Is the administrator's word on whether closing a stream ends its billing; when it is absent, what is known of the host decides (`stopsBillingOnClose`), so that a document without it is what earlier nodes accept. */
+  /** Is the administrator's word on whether closing a stream ends its billing; when it is absent, what is known of the host decides (`stopsBillingOnClose`). */
   stops_billing_on_close: z.boolean().optional(),
-  /** Is the administrator's word on what it has beside every server of its protocol; when it is absent, what is known of the host decides (`endpointsOf`), as earlier nodes do not know it. */
+  /** Is the administrator's word on what it has beside every server of its protocol; when it is absent, what is known of the host decides (`endpointsOf`). */
   endpoints: z.array(z.enum(FURTHER_ENDPOINTS)).optional(),
-  /** Is true where requests may name files of the provider's account, which all customers share. It is absent where they may not, as earlier nodes do not know it. */
+  /** Is true where requests may name files of the provider's account, which all customers share. It is absent where they may not. */
   passes_file_ids: z.boolean().optional(),
-  /** Is absent for `all`, as earlier nodes do not know it. */
+  /** Is absent for `all`. */
   fields: z.enum(UPSTREAM_FIELDS).optional(),
   /** The credentials that share its requests, in place of `sealed_api_key`. Absent where that is the only one: nodes need the ability `credentials`. */
   credentials: z.array(snapshotCredentialSchema).min(1).max(CREDENTIALS_MAX).optional(),

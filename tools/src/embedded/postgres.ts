@@ -142,8 +142,7 @@ function createCluster(
 }
 
 /**
- * Creates the roles once for each text of the roles, before the server starts. A folder of an earlier release gets them too, and its tables their owner. A standby
- * gets them from its primary.
+ * Creates the roles once for each text of the roles, before the server starts. A standby gets them from its primary.
  */
 function createRoles(
   { dataFolder, password, isDisposable = false }: PostgresSettings,

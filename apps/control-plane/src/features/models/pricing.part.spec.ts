@@ -79,7 +79,6 @@ describe('pricing', () => {
     });
     const compiled = compileSnapshot(await readRoutingRows(plane.dataSource.manager));
     const document = compiled.models.find(({ id }) => id === plain.id);
-    // Nodes of the previous release read the document as long as none of this is used.
     expect(document).not.toHaveProperty('default_output_tokens');
     expect(document?.prices[0]).not.toHaveProperty('multipliers');
   });
