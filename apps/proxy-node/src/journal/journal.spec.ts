@@ -36,6 +36,19 @@ describe('Journal', () => {
     third.journal.close();
   });
 
+  test('keeps room for the final of each running request', async () => {
+    const { journal } = await Journal.open({ folder, log: silent });
+    const sizeWith = (requests: number): number => {
+      for (let n = 0; n < requests; n += 1) journal.keepRoom();
+      journal.append('a line\n');
+      journal.flush();
+      return statSync(join(folder, '0000000001.journal')).size;
+    };
+    const before = sizeWith(0);
+    expect(sizeWith(1_000) - before).toBeGreaterThanOrEqual(1_000 * 2_048);
+    journal.close();
+  });
+
   test('calls back after the write, in one write for all lines of a tick', async () => {
     const { journal } = await Journal.open({ folder, log: silent });
     const [one, two] = [openHold(), openHold()];

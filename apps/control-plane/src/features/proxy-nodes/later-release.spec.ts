@@ -81,7 +81,7 @@ test.each([
     },
   ],
 ])(
-  '%s',
+  'an earlier control plane starts after the nodes are replaced, %s',
   async (_name, prepare) => {
     await replaceNode([...NODE_ABILITIES, ...READ_FORMATS]);
     await eventually(async () => expect(await formats()).toEqual({}));
