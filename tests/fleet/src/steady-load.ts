@@ -51,7 +51,7 @@ export class SteadyLoad {
     { clients = 8, seed = 1 }: { clients?: number; seed?: number } = {},
   ) {
     const plans = planRequests(PLANS, seed, { customers: 1, models: 1, addresses: origins.length })
-      .filter(({ protocol }) => protocol !== 'embeddings')
+      .filter(({ protocol }) => protocol === 'chat' || protocol === 'messages')
       // The one model is routed to both protocols, so it sells no dearer service.
       .map((plan) => ({ ...plan, isPremium: false }))
       .values();

@@ -1,18 +1,12 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { closeClient } from '@tollgate/audit';
-import {
-  createCustomer,
-  startTollgate,
-  subscribeWithKey,
-  type Tollgate,
-  until,
-} from '@tollgate/harness';
+import { startTollgate, type Tollgate, until } from '@tollgate/harness';
 import { checkOut, ROOT } from '@tollgate/tools';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { chatStatus } from './fleet-view.ts';
-import { closeBooks, SteadyLoad, type Scene } from './steady-load.ts';
+import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
 
 /** Is the release that upgrades start from; its commit is null until it is made. A clone may lack its tag. */
 const { release, commit } = z
@@ -53,7 +47,7 @@ beforeAll(async () => {
   // Processes that only the tests need run today's release.
   await tollgate.restart('demo-upstream', { checkout: ROOT });
   origins = [...tollgate.nodeUrls];
-  scene = await setFormerScene();
+  scene = await setScene(tollgate);
   load = new SteadyLoad(origins, scene, { clients: 4 });
   await served(50);
 }, BUILD_MS);
@@ -63,27 +57,6 @@ afterAll(async () => {
   await tollgate?.stop();
 }, 60_000);
 
-/** Makes the scene in the interface of the release before. */
-async function setFormerScene(): Promise<Scene> {
-  const { admin, upstreamUrl } = tollgate;
-  const { id } = z
-    .object({ id: z.number() })
-    .parse(await admin.call('POST', '/models', { name: 'upgraded', kind: 'chat' }));
-  await admin.call('POST', '/models/pricing', { model_id: id, price_per_million: '1' });
-  for (const protocol of ['openai', 'anthropic'] as const) {
-    const upstream_id = await admin.createUpstream({
-      name: protocol,
-      protocol,
-      base_url: `${upstreamUrl}/v1`,
-      api_key: `key-of-${protocol}`,
-    });
-    await admin.createRoute({ model_id: id, upstream_id, upstream_model: 'demo-ok' });
-  }
-  const customer = await createCustomer(tollgate, { amount: '1000000' });
-  const key = await subscribeWithKey(customer, { modelIds: [id], tokens: 50_000_000 });
-  await admin.syncAll();
-  return { customer, model: { id, name: 'upgraded' }, key };
-}
 async function served(more: number): Promise<void> {
   const wanted = load.count('completed') + more;
   await until(`${more} more requests`, () => load.count('completed') >= wanted, 60_000);
