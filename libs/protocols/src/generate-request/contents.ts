@@ -11,6 +11,7 @@ import {
 } from '../json/json-guard.ts';
 import { CONTENT, FUNCTION_CALL, FUNCTION_RESPONSE, INLINE_DATA, PART } from './fields.ts';
 import { inside, membersOf, type NativeMembers } from './members.ts';
+import { signatureOf } from './thought-signature.ts';
 
 /** Describes a part whose members are known, and its path. */
 interface Part {
@@ -92,20 +93,19 @@ function answered(
   { at, native }: { at: number; native: NativeMembers },
 ): JsonRecord {
   const thoughts = parts.filter(({ part }) => part['thought'] === true);
-  const signed = thoughts.filter(({ part }) => nonEmpty(part['thoughtSignature']) !== null);
+  const signed = thoughts.flatMap(({ part }) => {
+    const signature = signatureOf(part['thoughtSignature']);
+    return signature === null
+      ? []
+      : [{ type: 'thinking', thinking: text(part['text']) ?? '', signature }];
+  });
   const said = parts.filter((each) => !thoughts.includes(each));
   const calls = said.filter(({ part }) => part['functionCall'] !== undefined);
   const content = said.map(({ part }) => codeOf(part) ?? text(part['text']) ?? '').join('');
   return {
     role: 'assistant',
     content: content === '' && calls.length > 0 ? null : content,
-    ...(signed.length > 0 && {
-      thinking_blocks: signed.map(({ part }) => ({
-        type: 'thinking',
-        thinking: text(part['text']) ?? '',
-        signature: part['thoughtSignature'],
-      })),
-    }),
+    ...(signed.length > 0 && { thinking_blocks: signed }),
     ...(calls.length > 0 && {
       tool_calls: calls.map(({ part, param }, index) => {
         const here = inside(param, 'functionCall');

@@ -1,4 +1,5 @@
 import { outputTokensOf, promptTokensOf, type TokenUsage } from '@tollgate/contracts';
+import { toThoughtSignature } from '../generate-request/thought-signature.ts';
 import { nonEmpty, parseJson, record, records, text, type JsonRecord } from '../json/json-guard.ts';
 
 /** Holds the members that every piece of an answer repeats. */
@@ -72,15 +73,14 @@ export function callPart({ id, function: called }: JsonRecord): JsonRecord {
 
 /** Thinking that its provider signed returns with its signature; other is shown and not read again. */
 export function thoughtsOf(message: JsonRecord): JsonRecord[] {
-  const signed = records(message['thinking_blocks']).filter(
-    ({ type, signature }) => type === 'thinking' && nonEmpty(signature) !== null,
-  );
-  if (signed.length > 0)
-    return signed.map(({ thinking, signature }) => ({
-      text: text(thinking) ?? '',
-      thought: true,
-      thoughtSignature: signature,
-    }));
+  const signed = records(message['thinking_blocks']).flatMap(({ type, thinking, signature }) => {
+    const own = type === 'thinking' ? nonEmpty(signature) : null;
+    if (own === null) return [];
+    return [
+      { text: text(thinking) ?? '', thought: true, thoughtSignature: toThoughtSignature(own) },
+    ];
+  });
+  if (signed.length > 0) return signed;
   const words = nonEmpty(message['reasoning_content']) ?? nonEmpty(message['reasoning']);
   return words === null ? [] : [{ text: words, thought: true }];
 }

@@ -24,7 +24,7 @@ describe('before another upstream a request says the same', () => {
       {
         role: 'model',
         parts: [
-          { text: 'hm', thought: true, thoughtSignature: 'sig' },
+          { text: 'hm', thought: true, thoughtSignature: 'c2lnKysvLw' },
           { text: 'calling' },
           { functionCall: { name: 'f', args: { x: 1 } } },
           { functionCall: { id: 'own', name: 'f', args: {} } },
@@ -80,7 +80,7 @@ describe('before another upstream a request says the same', () => {
         {
           role: 'assistant',
           content: 'calling',
-          thinking_blocks: [{ type: 'thinking', thinking: 'hm', signature: 'sig' }],
+          thinking_blocks: [{ type: 'thinking', thinking: 'hm', signature: 'sig++//' }],
           tool_calls: [
             { id: 'call_1_0', type: 'function', function: { name: 'f', arguments: '{"x":1}' } },
             { id: 'own', type: 'function', function: { name: 'f', arguments: '{}' } },
