@@ -28,7 +28,7 @@ export type GeminiCall =
   | { readonly read: (text: string | undefined) => DemoRequest | undefined }
   | { readonly status: number; readonly refusal: unknown };
 
-/** Is the signature of the calls that this double makes; it refuses a call without it. */
+/** Is the signature of the calls that this double makes. A call without it is refused; a client may write its bytes in either alphabet of base64. */
 const SIGNATURE = 'c2lnbmVkIGJ5IHRoZSBkZW1v+/8=';
 
 export function geminiCall(request: IncomingMessage, url: URL): GeminiCall | null {
@@ -52,7 +52,9 @@ export function demoRequest(
   if (!parsed.success) return undefined;
   const { contents, systemInstruction, tools, generationConfig } = parsed.data;
   const calls = contents.flatMap(({ parts }) => parts).filter(({ functionCall }) => functionCall);
-  if (calls.some(({ thoughtSignature }) => thoughtSignature !== SIGNATURE)) return undefined;
+  const standard = (text = ''): string => Buffer.from(text, 'base64').toString('base64');
+  if (calls.some(({ thoughtSignature }) => standard(thoughtSignature) !== SIGNATURE))
+    return undefined;
   const messages = contents.map(({ role, parts }) => ({
     role: parts.some(({ functionResponse }) => functionResponse)
       ? 'tool'
