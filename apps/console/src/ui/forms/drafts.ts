@@ -6,7 +6,7 @@ import { meQuery } from '../../api/session.ts';
 const PREFIX = 'tollgate:draft:';
 /** Matches the fields that drafts leave out. */
 const SECRET =
-  '[type=password], [type=hidden], [type=file], [autocomplete=one-time-code], [data-secret]';
+  '[type=password], [type=hidden], [type=file], [autocomplete$=password], [autocomplete=one-time-code], [data-secret]';
 
 type Field = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement;
 /** Holds the fields in their order: the name, and the text or the tick. */
