@@ -1,11 +1,8 @@
-import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import { Epochs, redisReady, shardNames, type RedisConnection } from '@tollgate/keyspace';
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Epochs, shardNames } from '@tollgate/keyspace';
 import { CONFIG, InvalidConfig, type Config } from '../../config.ts';
-import { REDIS } from '../../platform/redis/redis.module.ts';
+import { RedisAtStart } from '../../platform/redis/redis-at-start.ts';
 import { ShardEpochs } from './shard-epochs.sql.ts';
-
-/** A control plane starts while Redis is away, and this check waits no longer than this. */
-const READY_MS = 2_000;
 
 /**
  * Refuses to start a new installation with a Redis that another installation filled, such as a development build or a deleted database: ids begin at
@@ -13,12 +10,10 @@ const READY_MS = 2_000;
  */
 @Injectable()
 export class ForeignRedis implements OnModuleInit {
-  private readonly logger = new Logger('epochs');
-
   constructor(
     private readonly epochs: Epochs,
     private readonly shardEpochs: ShardEpochs,
-    @Inject(REDIS) private readonly redis: RedisConnection,
+    private readonly redis: RedisAtStart,
     @Inject(CONFIG) private readonly config: Pick<Config, 'SHARDS'>,
   ) {}
 
@@ -26,21 +21,17 @@ export class ForeignRedis implements OnModuleInit {
   async onModuleInit(): Promise<void> {
     const shards = shardNames(this.config.SHARDS);
     // Redis is read first: PostgreSQL has a shard's epoch before Redis has it, so this check does not refuse a second replica that starts now.
-    const filled = await this.filledOf(shards);
+    const filled = await this.redis.read('whether Redis is of this installation', () =>
+      this.filledOf(shards),
+    );
     if (filled === undefined || (await this.shardEpochs.currentOf(shards)).size > 0) return;
     throw new InvalidConfig(
       `REDIS_URL: the database is empty, but Redis is filled by another installation (shard ${filled} has an epoch); nothing was changed there. Start with an empty Redis (redis-cli FLUSHALL), or with the database that belongs to it.`,
     );
   }
 
-  /** Returns a shard that Redis serves; undefined when there is none, or Redis does not answer. */
+  /** Returns a shard that Redis serves; undefined when there is none. */
   private async filledOf(shards: readonly string[]): Promise<string | undefined> {
-    try {
-      await redisReady(this.redis, READY_MS);
-    } catch (error) {
-      this.logger.warn(error, 'whether Redis is of this installation could not be read');
-      return undefined;
-    }
     const found = await Promise.allSettled(shards.map((shard) => this.epochs.read(shard)));
     return shards.find((_, index) => {
       const each = found[index];

@@ -1,18 +1,10 @@
-import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import {
-  FORMATS,
-  readFormatsOf,
-  type DesiredNodeState,
-  type FormatNumbers,
-  type NodeReport,
-} from '@tollgate/contracts';
-import { FleetStore, redisReady, type RedisConnection } from '@tollgate/keyspace';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { FORMATS, readFormatsOf, type FormatNumbers, type NodeReport } from '@tollgate/contracts';
+import { FleetStore } from '@tollgate/keyspace';
 import { InvalidConfig } from '../../config.ts';
-import { REDIS } from '../../platform/redis/redis.module.ts';
+import { RedisAtStart } from '../../platform/redis/redis-at-start.ts';
 import { NodeRepository } from './node-repository.sql.ts';
 
-/** A control plane starts while Redis is away, and this check waits no longer than this. */
-const READY_MS = 2_000;
 /** A node reports each second. One whose last report is older has gone, or writes reports that cannot be read here. */
 const REPORTS_MS = 30_000;
 
@@ -23,22 +15,16 @@ const REPORTS_MS = 30_000;
  */
 @Injectable()
 export class LaterRelease implements OnModuleInit {
-  private readonly logger = new Logger('fleet');
-
   constructor(
     private readonly fleet: FleetStore,
     private readonly repository: NodeRepository,
-    @Inject(REDIS) private readonly redis: RedisConnection,
+    private readonly redis: RedisAtStart,
   ) {}
 
   /** Throws `InvalidConfig` and changes nothing. */
   async onModuleInit(): Promise<void> {
-    const { desired, reports } = await this.said();
-    const stated = [...desired].flatMap(([name, { formats = {} }]) => {
-      const format = laterOf(formats);
-      return format === undefined || isOfThisRelease(reports, name) ? [] : [{ name, format }];
-    });
-    if (stated.length === 0) return;
+    const stated = await this.redis.read('the formats that nodes write', () => this.stated());
+    if (stated === undefined || stated.length === 0) return;
     const { nodes } = await this.repository.fleet();
     const later = stated.filter(({ name }) => nodes.has(name));
     if (later.length === 0) return;
@@ -48,19 +34,14 @@ export class LaterRelease implements OnModuleInit {
     );
   }
 
-  private async said(): Promise<{
-    desired: ReadonlyMap<string, DesiredNodeState>;
-    reports: readonly NodeReport[];
-  }> {
-    try {
-      await redisReady(this.redis, READY_MS);
-      const desired = await this.fleet.listDesired();
-      const age = { nowMs: Date.now(), ageMaxMs: REPORTS_MS };
-      return { desired, reports: await this.fleet.listReports(age) };
-    } catch (error) {
-      this.logger.warn(error, 'the formats that nodes write could not be read');
-      return { desired: new Map(), reports: [] };
-    }
+  /** Returns the names for which Redis has a later format, without the nodes that report from this release. */
+  private async stated(): Promise<{ name: string; format: string }[]> {
+    const desired = await this.fleet.listDesired();
+    const reports = await this.fleet.listReports({ nowMs: Date.now(), ageMaxMs: REPORTS_MS });
+    return [...desired].flatMap(([name, { formats = {} }]) => {
+      const format = laterOf(formats);
+      return format === undefined || isOfThisRelease(reports, name) ? [] : [{ name, format }];
+    });
   }
 }
 

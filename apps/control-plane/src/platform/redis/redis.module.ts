@@ -21,6 +21,7 @@ import { CONFIG, type Config } from '../../config.ts';
 import { CONTROL_PLANE_MAC } from '../secrets/secrets.module.ts';
 import { LibraryKeeper } from './library-keeper.ts';
 import { outageLog } from './outage-log.ts';
+import { RedisAtStart } from './redis-at-start.ts';
 import { REDIS } from './redis-token.ts';
 
 export { REDIS };
@@ -32,6 +33,7 @@ const logger = new Logger('redis');
 @Module({
   providers: [
     LibraryKeeper,
+    RedisAtStart,
     {
       provide: REDIS,
       inject: [CONFIG],
@@ -124,6 +126,7 @@ const logger = new Logger('redis');
   exports: [
     REDIS,
     LibraryKeeper,
+    RedisAtStart,
     FunctionLibrary,
     Epochs,
     EpochCache,
