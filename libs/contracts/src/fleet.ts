@@ -7,6 +7,8 @@ import { speaksAbility, UPSTREAM_PROTOCOLS } from './upstream-protocols.ts';
 export const CREDENTIALS_ABILITY = 'credentials';
 /** Limits the credentials of one upstream. */
 export const CREDENTIALS_MAX = 64;
+/** Is the id of the credential that the upstream's own row has. */
+export const OWN_CREDENTIAL = 0;
 
 /**
  * Names what a node of this release can do and one of an earlier release may not. The control plane uses a thing once every registered node has it.

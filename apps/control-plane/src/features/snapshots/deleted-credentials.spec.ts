@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { FleetStore } from '@tollgate/keyspace';
 import { eventually } from '@tollgate/harness';
+import { deletedCredentials } from '../activity/deleted-credentials.sql.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 
 let plane: ControlPlane;
@@ -105,3 +106,15 @@ test.each([
     expect(await rolledBack()).toMatchObject(rest);
   },
 );
+
+test('an own credential counts as deleted for a version that was compiled beside its deletion, and not for later ones', async () => {
+  const address = { protocol: 'openai', base_url: 'https://api.example.com/v1' };
+  const { id } = await admin('POST', '/upstreams', { name: 'beside', ...address, api_key: 'sk-1' });
+  await admin('DELETE', `/upstreams/${id}/credentials/0`);
+  const isDeletedFor = async (laterMs: number): Promise<boolean> => {
+    const madeAt = new Date(Date.now() + laterMs);
+    const found = await deletedCredentials(plane.dataSource.manager, madeAt);
+    return found.some((each) => each.upstreamId === id);
+  };
+  expect([await isDeletedFor(20_000), await isDeletedFor(120_000)]).toEqual([true, false]);
+});

@@ -1,5 +1,6 @@
+import { OWN_CREDENTIAL } from '@tollgate/contracts';
 import type { RoutingRows, SnapshotDocument, SnapshotUpstream } from '@tollgate/snapshot';
-import { OWN, type DeletedCredential } from '../activity/deleted-credentials.sql.ts';
+import type { DeletedCredential } from '../activity/deleted-credentials.sql.ts';
 
 /**
  * Returns an earlier document without the credentials that were deleted since, as a deletion is final. An upstream that has none left is left out, with its routes.
@@ -30,7 +31,7 @@ function withKnown(
   isKnown: (id: number) => boolean,
 ): SnapshotUpstream | null {
   const { credentials, sealed_api_key: sealed } = upstream;
-  const own = isKnown(OWN) ? sealed : null;
+  const own = isKnown(OWN_CREDENTIAL) ? sealed : null;
   if (!credentials) return sealed !== null && own === null ? null : upstream;
   const kept = credentials.filter(({ id }) => isKnown(id));
   return kept.length === 0 ? null : { ...upstream, sealed_api_key: own, credentials: kept };

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { CREDENTIALS_MAX, secretOf, type UpstreamAuth } from '@tollgate/contracts';
+import { CREDENTIALS_MAX, OWN_CREDENTIAL, secretOf, type UpstreamAuth } from '@tollgate/contracts';
 import { IsNull, type EntityManager } from 'typeorm';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
@@ -25,8 +25,6 @@ import { UpstreamSecrets } from './upstream-secrets.ts';
 import { Upstream } from './upstream.entity.ts';
 import { TOO_MANY_CREDENTIALS } from './upstreams.dto.ts';
 
-/** The id of the credential that the upstream's own row has. */
-const OWN = 0;
 /** A later credential begins with these settings. */
 const WITHOUT_OWN = {
   sealedApiKey: null,
@@ -129,7 +127,7 @@ export class CredentialsService {
       refuseStale(caller, { id, updatedAt: new Date(before.updated_at) });
       const sealed = auth ? sealedAt(this.secrets, upstream, { auth, id }) : null;
       const { name, weight, rpm, tpm, enabled } = body;
-      if (id === OWN) {
+      if (id === OWN_CREDENTIAL) {
         if (name !== undefined) throw invalidField('name', NOT_OF_OWN);
         await tx.getRepository(Upstream).save({
           ...upstream,
@@ -163,7 +161,8 @@ export class CredentialsService {
       const upstream = await upstreamOf(tx, upstreamId, true);
       const before = (await allOf(tx, upstream)).find((each) => each.id === id);
       if (!before) throw noSuch('credential', id);
-      if (id === OWN) await tx.getRepository(Upstream).save({ ...upstream, ...WITHOUT_OWN });
+      if (id === OWN_CREDENTIAL)
+        await tx.getRepository(Upstream).save({ ...upstream, ...WITHOUT_OWN });
       else await tx.getRepository(UpstreamCredential).delete({ id });
       this.note(tx, caller, 'delete', { before });
     });
@@ -216,7 +215,7 @@ async function allOf(tx: EntityManager, upstream: Upstream): Promise<CredentialR
     .getRepository(UpstreamCredential)
     .find({ where: { upstreamId: upstream.id }, order: { id: 'ASC' } });
   const own: CredentialResponse = {
-    id: OWN,
+    id: OWN_CREDENTIAL,
     upstream_id: upstream.id,
     name: null,
     auth_type: upstream.authType,

@@ -1,4 +1,9 @@
-import { SecretUnreadable, type SecretBox, type SecretPlace } from '@tollgate/contracts';
+import {
+  OWN_CREDENTIAL,
+  SecretUnreadable,
+  type SecretBox,
+  type SecretPlace,
+} from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 
@@ -48,9 +53,9 @@ export async function readSealed(
 export async function sealAgain(tx: EntityManager, box: SecretBox): Promise<number> {
   const { outdated } = await readSealed({ query: (sql) => tx.query(`${sql} FOR UPDATE`) }, box);
   for (const { place, envelope } of outdated) {
-    const { upstreamId, credentialId = 0 } = place;
+    const { upstreamId, credentialId = OWN_CREDENTIAL } = place;
     const sealed = box.seal(box.open(envelope, place), place);
-    if (credentialId === 0)
+    if (credentialId === OWN_CREDENTIAL)
       await tx.query('UPDATE upstreams SET sealed_api_key = $2 WHERE id = $1', [
         upstreamId,
         sealed,
