@@ -55,7 +55,9 @@ test.each([
   'a stream of $path whose hold was not renewed in time says so, and that it may be sent again',
   async ({ protocol, path, first, error }) => {
     const upstream = await upstreamOf((response) => void sse(response).write(first));
-    const model = await node.addModel([{ baseUrl: upstream.baseUrl, protocol }]);
+    // The hold is renewed within 5 s; the silence of the upstream must not end the stream before.
+    const overrides = { idle_timeout_ms: 20_000 };
+    const model = await node.addModel([{ baseUrl: upstream.baseUrl, protocol, overrides }]);
     const response = await node.post(
       path,
       {
